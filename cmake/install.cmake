@@ -1,0 +1,19 @@
+# Install tree: headers, library, command, CMake package and pkg-config file.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS allot EXPORT allot-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS allot_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY include/allot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_BINARY_DIR}/include/allot/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/allot)
+install(EXPORT allot-targets NAMESPACE allot:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/allot)
+
+configure_package_config_file(cmake/allot-config.cmake.in ${CMAKE_BINARY_DIR}/allot-config.cmake
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/allot)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/allot-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/allot-config.cmake ${CMAKE_BINARY_DIR}/allot-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/allot)
+
+configure_file(cmake/allot.pc.in ${CMAKE_BINARY_DIR}/allot.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/allot.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

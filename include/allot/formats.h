@@ -1,0 +1,76 @@
+// Reading and writing files.
+//
+// Every reader takes text and a name for messages, and returns an error value that begins with that name. The format of an
+// input is recognised from its content; `Format` forces it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allot/cluster.h"
+#include "allot/plan.h"
+#include "allot/problem.h"
+
+namespace allot {
+
+enum class Format {
+  kProblem,          // allot.problem/1
+  kGraph,            // allot.graph/1
+  kCluster,          // allot.cluster/1
+  kPlan,             // allot.plan/1
+  kDnnPartitioning,  // msr-fiddle/dnn-partitioning JSON
+  kMoirai,           // moirai-v1 JSON
+  kPipeDreamText,    // graph.txt
+  kPipeDreamJson,    // pipedream-v1 JSON
+  kPiper,            // msr-fiddle/piper JSON
+};
+
+std::string_view name(Format format);
+std::optional<Format> formatFromName(std::string_view name);
+// All names, for messages.
+std::string formatNames();
+
+using Warnings = std::vector<std::string>;
+
+struct ReadOptions {
+  std::optional<Format> format;      // absent = recognise
+  std::optional<std::string> time_unit;  // "s", "ms" or "us": overrides a foreign file's unit
+  bool merge_edges = false;          // Moirai: join edges of one producer whose matrices are equal
+};
+
+// A graph that has no devices of its own, with the op times it carries.
+struct GraphFile {
+  OpGraph graph;                     // finished
+  std::string name;
+  std::vector<double> op_seconds;    // reference time of each op, NaN where absent
+  // Times by class name, where the file gives them so: [op] -> list of (class name, seconds).
+  std::vector<std::vector<std::pair<std::string, double>>> op_class_seconds;
+  std::optional<Goal> goal;           // what such files are usually planned for
+};
+
+Result<Format> recogniseFormat(std::string_view text, const std::string& file);
+
+// Reads any input that carries devices and times into a finished problem; a graph needs `cluster`.
+Result<Problem> readProblem(std::string_view text, const std::string& file, const ReadOptions& options,
+                            const Cluster* cluster, Warnings& warnings);
+Result<GraphFile> readGraph(std::string_view text, const std::string& file, const ReadOptions& options,
+                            Warnings& warnings);
+Result<Cluster> readCluster(std::string_view text, const std::string& file, Warnings& warnings);
+// Names are resolved in `problem`; what the file leaves out stays empty.
+Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem, Warnings& warnings);
+
+// Joins a graph and a cluster to a finished problem.
+Result<Problem> makeProblem(GraphFile graph, const Cluster& cluster);
+// Joins several problems, each one model, over one cluster.
+Result<Problem> joinModels(std::vector<Problem> problems);
+
+std::string writeProblem(const Problem& problem);
+std::string writeGraph(const GraphFile& graph);
+std::string writeCluster(const Cluster& cluster);
+std::string writePlan(const Problem& problem, const Plan& plan);
+// The split file of dnn-partitioning: {fpgas: [{nodes, load}], cpus: [...], maxLoad}, in milliseconds.
+Result<std::string> writeDnnPartitioningSplit(const Problem& problem, const Plan& plan);
+
+}  // namespace allot

@@ -1,0 +1,89 @@
+// The operator graph of one or more models.
+//
+// Problem: hold a DAG of operators whose edges are tensors, so that "sent once per destination" is natural: a tensor is a
+//   hyperedge from its producer to all its consumers.
+// Layout: structure of arrays with CSR adjacency; 1e6 ops load and are swept without a pointer chase per op.
+// Guarantee: after `finish` the graph is acyclic, every index is in range, and the derived arrays agree with the tensors.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allot/ids.h"
+#include "allot/result.h"
+
+namespace allot {
+
+enum class Phase : std::uint8_t { kForward, kBackward, kUpdate };
+
+std::string_view name(Phase phase);
+
+// Compressed rows: row i is items[begin[i] .. begin[i + 1]).
+template <class T>
+struct Csr {
+  std::vector<std::uint32_t> begin{0};
+  std::vector<T> items;
+
+  std::span<const T> operator[](std::size_t row) const {
+    return {items.data() + begin[row], items.data() + begin[row + 1]};
+  }
+  std::size_t rows() const { return begin.size() - 1; }
+  void closeRow() { begin.push_back(static_cast<std::uint32_t>(items.size())); }
+};
+
+class OpGraph {
+ public:
+  // Filled by readers, one entry per op.
+  std::vector<std::string> op_name;
+  std::vector<std::uint32_t> op_type;  // index into type_name
+  std::vector<ModelId> op_model;
+  std::vector<Phase> op_phase;
+  std::vector<GroupId> op_group;  // invalid = none
+  std::vector<double> op_flops;
+  std::vector<std::int64_t> op_memory_bytes;  // held while the op is placed, besides weights
+  std::vector<std::int64_t> op_weight_bytes;
+  std::vector<std::int64_t> op_workspace_bytes;  // held while the op runs
+
+  // One entry per tensor.
+  std::vector<OpId> tensor_producer;
+  std::vector<std::int64_t> tensor_bytes;
+  Csr<OpId> tensor_consumers;
+
+  std::vector<std::string> type_name{""};
+  std::vector<std::string> model_name;
+  std::vector<std::string> group_name;
+
+  // Adds an op with zero sizes in model 0 and returns its id.
+  OpId addOp(std::string name);
+  // Adds a tensor; the consumers must be distinct.
+  TensorId addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes);
+  // Index of a type name, added when new.
+  std::uint32_t internType(std::string_view type);
+
+  std::size_t opCount() const { return op_name.size(); }
+  std::size_t tensorCount() const { return tensor_producer.size(); }
+  std::size_t modelCount() const { return model_name.size(); }
+  std::span<const OpId> consumers(TensorId tensor) const { return tensor_consumers[tensor.index()]; }
+  OpId producer(TensorId tensor) const { return tensor_producer[tensor.index()]; }
+
+  // Derives adjacency and the topological order. Fails on a cycle, naming its path.
+  Result<void> finish();
+
+  // Available after finish().
+  std::span<const TensorId> outputs(OpId op) const { return op_outputs_[op.index()]; }
+  std::span<const TensorId> inputs(OpId op) const { return op_inputs_[op.index()]; }
+  std::span<const OpId> topologicalOrder() const { return topological_order_; }
+  // Position of an op in topologicalOrder().
+  std::uint32_t position(OpId op) const { return position_[op.index()]; }
+
+ private:
+  Csr<TensorId> op_outputs_;
+  Csr<TensorId> op_inputs_;
+  std::vector<OpId> topological_order_;
+  std::vector<std::uint32_t> position_;
+};
+
+}  // namespace allot

@@ -1,0 +1,123 @@
+// A placement problem: graph + cluster + op times + transfer times + constraints + objective.
+//
+// Problem: say completely what a plan must satisfy and what its value is, so that solvers and the checker need nothing else.
+// Guarantee: `finish` validates everything once; solvers and the checker may assume a finished problem is sound.
+// Order constraints are kept as tensors of zero time and zero bytes behind the real ones (`firstOrderTensor`), so that every
+// algorithm that respects tensors respects them too.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allot/cluster.h"
+#include "allot/graph.h"
+#include "allot/ids.h"
+#include "allot/options.h"
+#include "allot/result.h"
+
+namespace allot {
+
+inline constexpr double kCannotRun = std::numeric_limits<double>::infinity();
+// Limits of sane input; beyond them a unit is almost surely wrong.
+inline constexpr double kMaxSeconds = 1e12;
+inline constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
+
+struct Constraints {
+  std::vector<std::pair<OpId, DeviceId>> pin;
+  std::vector<std::pair<OpId, DeviceId>> forbid;
+  std::vector<std::vector<OpId>> together;
+  std::vector<std::pair<OpId, OpId>> order;
+};
+
+class Problem {
+ public:
+  std::string name;
+  OpGraph graph;
+  Cluster cluster;
+  std::vector<double> op_seconds;     // [op * classes + class], kCannotRun where it cannot
+  std::vector<double> model_weight;   // by model
+  std::vector<double> model_release;  // seconds, by model
+  // By tensor: a single time, or NaN where a matrix or the links decide.
+  std::vector<double> tensor_seconds;
+  // By tensor: row of `matrices`, or -1. A matrix is [from device][to device].
+  std::vector<std::int32_t> tensor_matrix;
+  std::vector<double> matrices;
+  Constraints constraints;
+  Modes modes;
+  std::string costs = "given";  // provenance of the times
+
+  // Adds a tensor with a single transfer time (NaN = from the links).
+  TensorId addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes, double seconds);
+
+  // Validates, joins units, applies pins and forbids, resolves links, orders the graph. Call once, after the last change;
+  // `setModes` may follow.
+  Result<void> finish();
+  // Changes the objective of a finished problem; checks what the new modes need (links, hosts, no matrix under via-host).
+  Result<void> setModes(const Modes& modes);
+
+  Goal goal() const { return *modes.goal; }
+  Transfers transfers() const { return *modes.transfers; }
+  std::size_t opCount() const { return graph.opCount(); }
+  std::size_t deviceCount() const { return cluster.deviceCount(); }
+  // Tensors from this index on are order constraints.
+  std::size_t firstOrderTensor() const { return first_order_tensor_; }
+  bool isOrder(TensorId tensor) const { return tensor.index() >= first_order_tensor_; }
+
+  double opSeconds(OpId op, ClassId cls) const { return op_seconds[op.index() * cluster.classCount() + cls.index()]; }
+  double opSeconds(OpId op, DeviceId device) const { return opSeconds(op, cluster.devices[device.index()].cls); }
+  // Time the device is busy with the op, its launch included.
+  double busySeconds(OpId op, DeviceId device) const {
+    const double seconds = opSeconds(op, device);
+    return seconds > 0 ? seconds + cluster.classOf(device).launch_seconds : 0;
+  }
+  // Time of one tensor between two devices; 0 on the same one.
+  double transferSeconds(TensorId tensor, DeviceId from, DeviceId to) const;
+  // via-host: time between an accelerator and its host.
+  double toHostSeconds(TensorId tensor, DeviceId device) const;
+  double fromHostSeconds(TensorId tensor, DeviceId device) const;
+
+  // The link of an ordered pair of distinct devices, or nullptr.
+  const Link* pairLink(DeviceId from, DeviceId to) const;
+
+  // Bytes a device may hold, headroom taken off; +infinity when unlimited.
+  double memoryLimit(DeviceId device) const;
+  // Bytes an op holds on its device for as long as it is placed.
+  double residentBytes(OpId op) const {
+    return static_cast<double>(graph.op_memory_bytes[op.index()]) +
+           static_cast<double>(graph.op_weight_bytes[op.index()]) * modes.optimizer_factor;
+  }
+
+  std::size_t unitCount() const { return unit_ops_.rows(); }
+  UnitId unit(OpId op) const { return op_unit_[op.index()]; }
+  std::span<const OpId> unitOps(UnitId unit) const { return unit_ops_[unit.index()]; }
+  // Whether class, pins and forbids let the unit run on the device.
+  bool allowed(UnitId unit, DeviceId device) const {
+    return allowed_[unit.index() * deviceCount() + device.index()] != 0;
+  }
+  bool hasTraining() const { return has_training_; }
+
+ private:
+  std::size_t first_order_tensor_ = 0;
+  std::vector<UnitId> op_unit_;
+  Csr<OpId> unit_ops_;
+  std::vector<std::uint8_t> allowed_;  // [unit * devices + device]
+  bool has_training_ = false;
+  // Resolved links by ordered pair of devices, and between each device and its host.
+  std::vector<Link> pair_link_;
+  std::vector<Link> to_host_, from_host_;
+
+  void joinUnits();
+  void applyConstraints();
+  Result<void> checkSizes() const;
+  void resolveLinks();
+  Result<void> checkModes() const;
+  Result<void> checkReplicaLinks() const;
+  Transfers defaultTransfers() const;
+};
+
+}  // namespace allot

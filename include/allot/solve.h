@@ -1,0 +1,116 @@
+// The solver contract and the portfolio.
+//
+// A solver reports every better plan and every better bound as it finds them, stops within 50 ms of a stop request, and keeps
+// to its memory budget. What it reports is re-evaluated and checked before it counts: a solver cannot claim a value.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allot/plan.h"
+#include "allot/problem.h"
+
+namespace allot {
+
+class Budget {
+ public:
+  Budget() = default;
+  Budget(const RunOptions& run, const std::atomic<bool>* stop_flag);
+
+  double gap = 0;
+  std::uint32_t threads = 1;
+  std::uint64_t seed = 1;
+  std::uint64_t work_limit = 0;  // 0 = the solver's own
+  std::size_t memory_bytes = std::size_t{2} << 30;
+
+  // True once the time is up or a stop was asked for. Cheap enough for once per some microseconds of work.
+  bool stopped() const;
+  double elapsedSeconds() const;
+  double remainingSeconds() const;
+  // True when `stopped` has ever answered yes because of the clock or a stop request.
+  bool interrupted() const { return interrupted_; }
+  // The same budget with an earlier deadline, for one member of the portfolio.
+  Budget within(double seconds) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point deadline_ = Clock::time_point::max();
+  const std::atomic<bool>* stop_flag_ = nullptr;
+  mutable std::atomic_bool interrupted_{false};
+
+ public:
+  Budget(const Budget& other);
+  Budget& operator=(const Budget& other);
+};
+
+// Receives what solvers find. `decisions` is what `evaluate` reads; the value is computed by the receiver.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  // Returns true when the plan is valid and better than the best so far.
+  virtual bool plan(Plan decisions, std::string_view solver) = 0;
+  virtual void bound(double bound, std::string_view solver) = 0;
+  // Best value and bound so far.
+  virtual double bestValue() const = 0;
+  virtual double bestBound() const = 0;
+  // Best plan so far, or nullptr.
+  virtual const Plan* bestPlan() const = 0;
+  // True when the best value is proven to the requested gap.
+  virtual bool done() const = 0;
+};
+
+enum class SolveEnd : std::uint8_t {
+  kFinished,    // ran to its own end
+  kExhausted,   // every plan was looked at: the best reported plan is optimal, or there is none
+  kStopped,     // limit or stop request
+  kNotSuitable  // the problem is outside what it accepts (for example too large)
+};
+
+struct SolveResult {
+  SolveEnd end = SolveEnd::kFinished;
+  std::string proof;  // how it was proved, when exhausted
+};
+
+struct Solver {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view guarantee;
+  bool (*accepts)(const Problem&);
+  SolveResult (*solve)(const Problem&, const Budget&, Progress&);
+};
+
+// All solvers, baselines first, in the order in which the portfolio runs them.
+std::span<const Solver> solvers();
+const Solver* findSolver(std::string_view name);
+
+// A valid lower bound on the value of every plan, from the problem alone.
+double lowerBound(const Problem& problem);
+
+// The first facts that make every plan impossible, if they are easy to see; absent otherwise.
+std::optional<Conflict> findConflict(const Problem& problem);
+
+struct ProgressLine {
+  double seconds, value, bound;
+  std::string_view solver;
+};
+
+struct SolveOutcome {
+  Plan plan;  // status says what it is
+  Conflict conflict;
+  std::string internal_error;  // set when a solver's plan failed the checker
+};
+
+// Runs one solver, or the portfolio when `run.solver` is empty. `start` is a warm start. The plan has passed the checker.
+SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* start = nullptr,
+                   const std::atomic<bool>* stop_flag = nullptr,
+                   const std::function<void(const ProgressLine&)>& on_progress = {});
+
+}  // namespace allot

@@ -1,0 +1,246 @@
+#include "base/json_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "allot/problem.h"
+#include "base/units.h"
+
+namespace allot {
+namespace {
+
+constexpr std::size_t kMaxDepth = 512;
+constexpr std::size_t kMaxKeysShown = 5;
+
+// Only used to find the place of a syntax error: simdjson says what is wrong, but not where.
+struct PlaceFinder : nlohmann::json_sax<nlohmann::json> {
+  std::size_t offset = 0;
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(std::vector<std::uint8_t>&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(std::string&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
+    offset = position;
+    return false;
+  }
+};
+
+std::string placeOfSyntaxError(std::string_view text) {
+  PlaceFinder finder;
+  if (nlohmann::json::sax_parse(text, &finder)) return "";
+  const std::string_view before = text.substr(0, std::min(finder.offset, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t last_break = before.rfind('\n');
+  const std::size_t column = last_break == std::string_view::npos ? before.size() : before.size() - last_break - 1;
+  return fmt::format("line {}, column {}", line, column);
+}
+
+std::string_view kindOf(simdjson::dom::element element) {
+  switch (element.type()) {
+    case simdjson::dom::element_type::ARRAY: return "a list";
+    case simdjson::dom::element_type::OBJECT: return "an object";
+    case simdjson::dom::element_type::STRING: return "a string";
+    case simdjson::dom::element_type::BOOL: return "true or false";
+    case simdjson::dom::element_type::NULL_VALUE: return "null";
+    default: return "a number";
+  }
+}
+
+bool looksLikeJson(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos || text[first] == '{' || text[first] == '[' || text.starts_with("\xEF\xBB\xBF");
+}
+
+}  // namespace
+
+std::string JsonNode::path() const {
+  if (parent_ == nullptr) return "the document";
+  std::vector<const JsonNode*> way;
+  for (const JsonNode* node = this; node->parent_ != nullptr; node = node->parent_) way.push_back(node);
+  std::string text;
+  for (auto it = way.rbegin(); it != way.rend(); ++it) {
+    if ((*it)->index_ >= 0) {
+      text += fmt::format("[{}]", (*it)->index_);
+    } else {
+      if (!text.empty()) text += '.';
+      text += (*it)->key_;
+    }
+  }
+  return text;
+}
+
+tl::unexpected<Error> JsonNode::fail(std::string message, std::string remedy) const {
+  return allot::fail({ErrorCode::kBadInput, *file_, path(), std::move(message), std::move(remedy)});
+}
+
+Result<simdjson::dom::object> JsonNode::object() const {
+  simdjson::dom::object object;
+  if (element_.get(object) != simdjson::SUCCESS) {
+    return fail(fmt::format("expected an object, found {}", kindOf(element_)), "write { ... } here");
+  }
+  return object;
+}
+
+Result<simdjson::dom::array> JsonNode::array() const {
+  simdjson::dom::array array;
+  if (element_.get(array) != simdjson::SUCCESS) {
+    return fail(fmt::format("expected a list, found {}", kindOf(element_)), "write [ ... ] here");
+  }
+  return array;
+}
+
+Result<std::string_view> JsonNode::string() const {
+  std::string_view text;
+  if (element_.get(text) != simdjson::SUCCESS) {
+    return fail(fmt::format("expected a string, found {}", kindOf(element_)), "write it in double quotes");
+  }
+  return text;
+}
+
+Result<bool> JsonNode::boolean() const {
+  bool flag = false;
+  if (element_.get(flag) == simdjson::SUCCESS) return flag;
+  double number = -1;
+  if (element_.get(number) == simdjson::SUCCESS && (number == 0 || number == 1)) return number == 1;
+  return fail(fmt::format("expected true or false, found {}", kindOf(element_)), "write true or false");
+}
+
+Result<double> JsonNode::number() const {
+  double number = 0;
+  if (element_.get(number) != simdjson::SUCCESS || !std::isfinite(number)) {
+    return fail(fmt::format("expected a number, found {}", kindOf(element_)), "write a finite number");
+  }
+  return number;
+}
+
+Result<double> JsonNode::nonNegative() const {
+  ALLOT_TRY(const double value, number());
+  if (value < 0) return fail(fmt::format("{} is negative", value), "write a number of 0 or more");
+  return value;
+}
+
+Result<std::int64_t> JsonNode::integer() const {
+  std::int64_t value = 0;
+  if (element_.get(value) == simdjson::SUCCESS) return value;
+  double real = 0;
+  if (element_.get(real) == simdjson::SUCCESS && real == std::floor(real) && std::fabs(real) < 9.0e15) {
+    return static_cast<std::int64_t>(real);
+  }
+  return fail(fmt::format("expected a whole number, found {}", kindOf(element_)), "write a whole number");
+}
+
+Result<double> JsonNode::seconds() const {
+  double value = 0;
+  if (isString()) {
+    ALLOT_TRY(const std::string_view text, string());
+    auto parsed = parseSeconds(text);
+    if (!parsed) return fail(parsed.error().message, parsed.error().remedy);
+    value = *parsed;
+  } else {
+    ALLOT_TRY(value, number());
+  }
+  if (value < 0) return fail(fmt::format("time {} is negative", value), "write a time of 0 or more");
+  if (value > kMaxSeconds) return fail(fmt::format("time {} s is absurd", value), "check the unit; plain numbers are seconds");
+  return value;
+}
+
+Result<std::int64_t> JsonNode::bytes() const {
+  if (isString()) {
+    ALLOT_TRY(const std::string_view text, string());
+    auto parsed = parseBytes(text);
+    if (!parsed) return fail(parsed.error().message, parsed.error().remedy);
+    return *parsed;
+  }
+  ALLOT_TRY(const double value, number());
+  if (value < 0) return fail(fmt::format("size {} is negative", value), "write a size of 0 or more");
+  if (value > static_cast<double>(kMaxBytes)) {
+    return fail(fmt::format("size {} is absurd", value), "check the unit; plain numbers are bytes");
+  }
+  if (value != std::floor(value)) return fail(fmt::format("size {} is not whole", value), "write whole bytes");
+  std::int64_t whole = 0;
+  if (element_.get(whole) == simdjson::SUCCESS) return whole;
+  return static_cast<std::int64_t>(value);
+}
+
+Result<double> JsonNode::bytesPerSecond() const {
+  double value = 0;
+  if (isString()) {
+    ALLOT_TRY(const std::string_view text, string());
+    auto parsed = parseBytesPerSecond(text);
+    if (!parsed) return fail(parsed.error().message, parsed.error().remedy);
+    value = *parsed;
+  } else {
+    ALLOT_TRY(value, number());
+  }
+  if (!(value > 0)) return fail(fmt::format("bandwidth {} is not above 0", value), "write bytes per second, or leave the link out");
+  return value;
+}
+
+Result<std::string> JsonNode::label() const {
+  std::string_view text;
+  if (element_.get(text) == simdjson::SUCCESS) return std::string(text);
+  std::int64_t whole = 0;
+  if (element_.get(whole) == simdjson::SUCCESS) return std::to_string(whole);
+  return fail(fmt::format("expected a name, found {}", kindOf(element_)), "write a string or a whole number");
+}
+
+bool JsonNode::has(std::string_view key) const {
+  simdjson::dom::element child;
+  return element_[key].get(child) == simdjson::SUCCESS;
+}
+
+Result<JsonNode> JsonNode::at(std::string_view key) const {
+  ALLOT_CHECK(object());
+  simdjson::dom::element child;
+  if (element_[key].get(child) != simdjson::SUCCESS) {
+    return fail(fmt::format("\"{}\" is missing", key), fmt::format("add \"{}\"", key));
+  }
+  return member(key, child);
+}
+
+void JsonNode::warnUnknown(std::initializer_list<std::string_view> known, std::vector<std::string>& warnings) const {
+  simdjson::dom::object object;
+  if (element_.get(object) != simdjson::SUCCESS || warnings.size() >= kMaxKeysShown) return;
+  for (const auto field : object) {
+    if (std::find(known.begin(), known.end(), field.key) != known.end()) continue;
+    warnings.push_back(fmt::format("{}: {}: unknown key \"{}\" is ignored", *file_, path(), field.key));
+    if (warnings.size() >= kMaxKeysShown) return;
+  }
+}
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::string& file, bool allow_yaml) {
+  JsonDocument document;
+  document.file_ = std::make_unique<std::string>(file);
+  document.parser_ = std::make_unique<simdjson::dom::parser>();
+  std::string converted;
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return fail({ErrorCode::kBadInput, file, "", "the file is empty", "give a file with content"});
+  }
+  if (allow_yaml && !looksLikeJson(text)) {
+    ALLOT_TRY(converted, yamlToJson(text, file));
+    text = converted;
+  }
+  auto error = document.parser_->allocate(text.size(), kMaxDepth);
+  if (error == simdjson::SUCCESS) error = document.parser_->parse(text.data(), text.size()).get(document.root_);
+  if (error != simdjson::SUCCESS) {
+    if (error == simdjson::DEPTH_ERROR) {
+      return fail({ErrorCode::kBadInput, file, "", fmt::format("nested deeper than {} levels", kMaxDepth), "flatten the file"});
+    }
+    return fail({ErrorCode::kBadInput, file, placeOfSyntaxError(text),
+                 fmt::format("not valid JSON ({})", simdjson::error_message(error)), "correct or re-export the file"});
+  }
+  return document;
+}
+
+}  // namespace allot

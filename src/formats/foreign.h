@@ -1,0 +1,23 @@
+// Readers of foreign formats. Each takes a parsed document (or text) and returns a finished problem, or a finished graph where
+// the format has no devices. Field by field: docs/formats/.
+#pragma once
+
+#include "allot/formats.h"
+#include "base/json_reader.h"
+
+namespace allot {
+
+// Milliseconds; op name = node id; devices acc0.. and cpu0...
+Result<Problem> readDnnPartitioning(const JsonNode& root, const ReadOptions& options, Warnings& warnings);
+// Milliseconds (seconds when the file's unit is "abstract"); op name = node id; devices dev0...
+Result<Problem> readMoirai(const JsonNode& root, const ReadOptions& options, Warnings& warnings);
+// Seconds unless --time-unit says otherwise; op name = node id; devices acc0...
+Result<Problem> readPiper(const JsonNode& root, const ReadOptions& options, Warnings& warnings);
+// Milliseconds; each layer becomes a forward and a backward op of one group.
+Result<GraphFile> readPipeDreamJson(const JsonNode& root, const ReadOptions& options, Warnings& warnings);
+Result<GraphFile> readPipeDreamText(std::string_view text, const ReadOptions& options, Warnings& warnings);
+
+// Factor from the file's unit of time to seconds: the option's unit, or `standard`.
+Result<double> timeUnitFactor(const ReadOptions& options, double standard);
+
+}  // namespace allot

@@ -1,0 +1,148 @@
+#include "formats/op_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace allot {
+namespace {
+
+Result<void> readBytes(const JsonNode& node, std::string_view key, std::int64_t& bytes) {
+  if (!node.has(key)) return {};
+  ALLOT_TRY(const JsonNode child, node.at(key));
+  ALLOT_TRY(bytes, child.bytes());
+  return {};
+}
+
+}  // namespace
+
+Result<void> OpPartsReader::readModels(const JsonNode& root, std::vector<double>& weight, std::vector<double>& release) {
+  if (!root.has("models")) return {};
+  ALLOT_TRY(const JsonNode list, root.at("models"));
+  return list.forEach([&](const JsonNode& node) -> Result<void> {
+    ALLOT_TRY(const JsonNode name_node, node.at("name"));
+    ALLOT_TRY(std::string model, name_node.label());
+    if (!models_.emplace(model, static_cast<std::uint32_t>(graph_.model_name.size())).second) {
+      return name_node.fail(fmt::format("model \"{}\" is there twice", model), "give each model its own name");
+    }
+    double model_weight = 1, model_release = 0;
+    if (node.has("weight")) {
+      ALLOT_TRY(const JsonNode child, node.at("weight"));
+      ALLOT_TRY(model_weight, child.nonNegative());
+      if (model_weight > 1e12) return child.fail("the weight is absurd", "use a weight of at most 1e12");
+    }
+    if (node.has("release")) {
+      ALLOT_TRY(const JsonNode child, node.at("release"));
+      ALLOT_TRY(model_release, child.seconds());
+    }
+    graph_.model_name.push_back(std::move(model));
+    weight.push_back(model_weight);
+    release.push_back(model_release);
+    node.warnUnknown({"name", "weight", "release"}, warnings_);
+    return {};
+  });
+}
+
+Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<std::string_view> known_keys) {
+  ALLOT_TRY(const JsonNode name_node, node.at("name"));
+  ALLOT_TRY(std::string op_name, name_node.label());
+  const OpId op = graph_.addOp(std::move(op_name));
+  const std::size_t i = op.index();
+  ALLOT_CHECK(readBytes(node, "memory", graph_.op_memory_bytes[i]));
+  ALLOT_CHECK(readBytes(node, "weights", graph_.op_weight_bytes[i]));
+  ALLOT_CHECK(readBytes(node, "workspace", graph_.op_workspace_bytes[i]));
+  if (node.has("type")) {
+    ALLOT_TRY(const JsonNode child, node.at("type"));
+    ALLOT_TRY(const std::string_view type, child.string());
+    graph_.op_type[i] = graph_.internType(type);
+  }
+  if (node.has("flops")) {
+    ALLOT_TRY(const JsonNode child, node.at("flops"));
+    ALLOT_TRY(graph_.op_flops[i], child.nonNegative());
+  }
+  if (node.has("model")) {
+    ALLOT_TRY(const JsonNode child, node.at("model"));
+    ALLOT_TRY(const std::string model, child.label());
+    const auto found = models_.find(model);
+    if (found == models_.end()) return child.fail(fmt::format("unknown model \"{}\"", model), "name one of \"models\"");
+    graph_.op_model[i] = ModelId(found->second);
+  } else if (graph_.model_name.size() > 1) {
+    return node.fail("\"model\" is missing", "say which of the models the op belongs to");
+  }
+  if (node.has("phase")) {
+    ALLOT_TRY(const JsonNode child, node.at("phase"));
+    ALLOT_TRY(const std::string_view phase, child.string());
+    if (phase == "forward") graph_.op_phase[i] = Phase::kForward;
+    else if (phase == "backward") graph_.op_phase[i] = Phase::kBackward;
+    else if (phase == "update") graph_.op_phase[i] = Phase::kUpdate;
+    else return child.fail(fmt::format("unknown phase \"{}\"", phase), "use \"forward\", \"backward\" or \"update\"");
+  }
+  if (node.has("group")) {
+    ALLOT_TRY(const JsonNode child, node.at("group"));
+    if (!child.isNull()) {
+      ALLOT_TRY(std::string group, child.label());
+      const auto [entry, fresh] = groups_.emplace(std::move(group), static_cast<std::uint32_t>(graph_.group_name.size()));
+      if (fresh) graph_.group_name.push_back(entry->first);
+      graph_.op_group[i] = GroupId(entry->second);
+    }
+  }
+  node.warnUnknown(known_keys, warnings_);
+  return op;
+}
+
+Result<void> OpPartsReader::indexNames(const JsonNode& ops) {
+  ops_.reserve(graph_.opCount());
+  for (std::size_t i = 0; i < graph_.opCount(); ++i) {
+    if (ops_.add(graph_.op_name[i], static_cast<std::uint32_t>(i))) continue;
+    return ops.fail(fmt::format("op \"{}\" is there twice", graph_.op_name[i]), "give each op its own name");
+  }
+  return {};
+}
+
+Result<OpId> OpPartsReader::opNamed(const JsonNode& node) const {
+  std::string label;
+  std::string_view text;
+  if (node.isString()) {
+    ALLOT_TRY(text, node.string());
+  } else {
+    ALLOT_TRY(label, node.label());
+    text = label;
+  }
+  if (const std::uint32_t* id = ops_.find(text)) return OpId(*id);
+  return node.fail(fmt::format("unknown op \"{}\"", text), "name one of \"ops\"");
+}
+
+Result<OpId> OpPartsReader::readTensorEnds(const JsonNode& node, std::vector<OpId>& consumers) const {
+  ALLOT_TRY(const JsonNode from, node.at("from"));
+  ALLOT_TRY(const OpId producer, opNamed(from));
+  ALLOT_TRY(const JsonNode to, node.at("to"));
+  consumers.clear();
+  ALLOT_CHECK(to.forEach([&](const JsonNode& item) -> Result<void> {
+    ALLOT_TRY(const OpId consumer, opNamed(item));
+    if (consumer == producer) {
+      return item.fail(fmt::format("op \"{}\" reads its own output", graph_.op_name[consumer.index()]), "remove the self loop");
+    }
+    consumers.push_back(consumer);
+    return {};
+  }));
+  if (consumers.size() > 1) {
+    std::sort(consumers.begin(), consumers.end());
+    consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
+  }
+  return producer;
+}
+
+void writeOpParts(const OpGraph& graph, OpId op, bool with_model, JsonWriter& out) {
+  const std::size_t i = op.index();
+  out.field("name", graph.op_name[i]);
+  if (graph.op_type[i] != 0) out.field("type", graph.type_name[graph.op_type[i]]);
+  if (graph.op_flops[i] != 0) out.field("flops", graph.op_flops[i]);
+  if (graph.op_memory_bytes[i] != 0) out.field("memory", graph.op_memory_bytes[i]);
+  if (graph.op_weight_bytes[i] != 0) out.field("weights", graph.op_weight_bytes[i]);
+  if (graph.op_workspace_bytes[i] != 0) out.field("workspace", graph.op_workspace_bytes[i]);
+  if (with_model) out.field("model", graph.model_name[graph.op_model[i].index()]);
+  if (graph.op_phase[i] != Phase::kForward) out.field("phase", name(graph.op_phase[i]));
+  if (graph.op_group[i].valid()) out.field("group", graph.group_name[graph.op_group[i].index()]);
+}
+
+}  // namespace allot

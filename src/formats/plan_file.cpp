@@ -1,0 +1,370 @@
+// allot.plan/1: decisions, schedule, value and proof.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "formats/op_parts.h"
+#include "formats/own.h"
+#include "formats/schema.h"
+
+namespace allot {
+namespace {
+
+constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
+
+class PlanReader {
+ public:
+  PlanReader(const Problem& problem, Warnings& warnings) : problem_(problem), warnings_(warnings) {
+    ops_.reserve(problem.opCount());
+    for (std::size_t i = 0; i < problem.opCount(); ++i) ops_.add(problem.graph.op_name[i], static_cast<std::uint32_t>(i));
+    for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+      devices_.add(problem.cluster.devices[d].name, static_cast<std::uint32_t>(d));
+    }
+  }
+
+  Result<Plan> read(const JsonNode& root) {
+    ALLOT_CHECK(expectSchema(root, "allot.plan/1"));
+    Options options{problem_.modes, {}};
+    ALLOT_CHECK(readModes(root, options, warnings_));
+    plan_.modes = options.modes;
+    ALLOT_CHECK(readClaims(root));
+    plan_.assignment.assign(problem_.opCount(), DeviceId());
+    if (root.has("assignment")) ALLOT_CHECK(readAssignment(root));
+    if (root.has("devices")) ALLOT_CHECK(readDevices(root));
+    if (root.has("stages")) ALLOT_CHECK(readStages(root));
+    if (root.has("schedule")) ALLOT_CHECK(readSchedule(root));
+    if (root.has("transfers")) ALLOT_CHECK(readTransfers(root));
+    if (root.has("models")) ALLOT_CHECK(readModels(root));
+    root.warnUnknown({"schema", "problem", "goal", "options", "status", "value", "bound", "gap", "solver", "proof", "seed", "seconds",
+                      "time_limited", "curve", "costs", "assignment", "devices", "stages", "schedule", "transfers", "models",
+                      "per_second", "conflict"},
+                     warnings_);
+    return std::move(plan_);
+  }
+
+ private:
+  const Problem& problem_;
+  Warnings& warnings_;
+  NameIndex ops_, devices_;
+  Plan plan_;
+
+  static Result<std::uint32_t> lookUp(const JsonNode& node, const NameIndex& index, std::string_view kind) {
+    ALLOT_TRY(const std::string label, node.label());
+    if (const std::uint32_t* id = index.find(label)) return *id;
+    return node.fail(fmt::format("unknown {} \"{}\"", kind, label), "give the plan of this problem");
+  }
+  Result<OpId> op(const JsonNode& node) const {
+    ALLOT_TRY(const std::uint32_t id, lookUp(node, ops_, "op"));
+    return OpId(id);
+  }
+  Result<DeviceId> device(const JsonNode& node) const {
+    ALLOT_TRY(const std::uint32_t id, lookUp(node, devices_, "device"));
+    return DeviceId(id);
+  }
+  static Result<double> numberAt(const JsonNode& node, std::string_view key, double absent) {
+    if (!node.has(key)) return absent;
+    ALLOT_TRY(const JsonNode child, node.at(key));
+    if (child.isNull()) return absent;
+    return child.number();
+  }
+
+  Result<void> readClaims(const JsonNode& root) {
+    ALLOT_TRY(plan_.value, numberAt(root, "value", kNotGiven));
+    ALLOT_TRY(plan_.bound, numberAt(root, "bound", kNotGiven));
+    ALLOT_TRY(plan_.seconds, numberAt(root, "seconds", 0));
+    if (root.has("gap")) {
+      ALLOT_TRY(const JsonNode node, root.at("gap"));
+      ALLOT_TRY(const double gap, node.number());
+      const double derived = plan_.gap();
+      if (std::isfinite(derived) && std::fabs(gap - derived) > 1e-9 * std::max(1.0, std::fabs(derived))) {
+        return node.fail(fmt::format("gap {} is not (value - bound) / value = {}", gap, derived), "re-make the plan");
+      }
+    }
+    plan_.status = Status::kFeasible;
+    if (root.has("status")) {
+      ALLOT_TRY(const JsonNode node, root.at("status"));
+      ALLOT_TRY(const std::string_view text, node.string());
+      bool known = false;
+      for (const Status status : {Status::kOptimal, Status::kFeasible, Status::kInfeasible, Status::kNoPlan, Status::kBadInput,
+                                  Status::kInternalError}) {
+        if (name(status) != text) continue;
+        plan_.status = status;
+        known = true;
+      }
+      if (!known) return node.fail(fmt::format("unknown status \"{}\"", text), "re-make the plan");
+    }
+    if (root.has("solver")) {
+      ALLOT_TRY(const JsonNode node, root.at("solver"));
+      ALLOT_TRY(plan_.solver, node.label());
+    }
+    if (root.has("proof")) {
+      ALLOT_TRY(const JsonNode node, root.at("proof"));
+      if (!node.isNull()) {
+        ALLOT_TRY(plan_.proof, node.label());
+      }
+    }
+    if (root.has("seed")) {
+      ALLOT_TRY(const JsonNode node, root.at("seed"));
+      ALLOT_TRY(const std::int64_t seed, node.integer());
+      plan_.seed = static_cast<std::uint64_t>(seed);
+    }
+    if (root.has("time_limited")) {
+      ALLOT_TRY(const JsonNode node, root.at("time_limited"));
+      ALLOT_TRY(plan_.time_limited, node.boolean());
+    }
+    if (root.has("costs")) {
+      ALLOT_TRY(const JsonNode node, root.at("costs"));
+      ALLOT_TRY(plan_.costs, node.label());
+    }
+    return root.has("curve") ? readCurve(root) : Result<void>{};
+  }
+
+  Result<void> readCurve(const JsonNode& root) {
+    ALLOT_TRY(const JsonNode list, root.at("curve"));
+    return list.forEach([&](const JsonNode& node) -> Result<void> {
+      std::vector<double> numbers;
+      ALLOT_CHECK(node.forEach([&](const JsonNode& item) -> Result<void> {
+        if (item.isNull()) {
+          numbers.push_back(std::numeric_limits<double>::infinity());
+          return {};
+        }
+        ALLOT_TRY(const double number, item.number());
+        numbers.push_back(number);
+        return {};
+      }));
+      if (numbers.size() != 3) return node.fail("expected three numbers", "write [seconds, value, bound]");
+      plan_.curve.push_back({numbers[0], numbers[1], numbers[2]});
+      return {};
+    });
+  }
+
+  Result<void> readAssignment(const JsonNode& root) {
+    ALLOT_TRY(const JsonNode node, root.at("assignment"));
+    ALLOT_TRY(const auto fields, node.object());
+    for (const auto field : fields) {
+      const JsonNode child = node.member(field.key, field.value);
+      const std::uint32_t* id = ops_.find(field.key);
+      if (id == nullptr) return child.fail(fmt::format("unknown op \"{}\"", field.key), "give the plan of this problem");
+      if (plan_.assignment[*id].valid()) return child.fail("the op is assigned twice", "leave one of the entries out");
+      ALLOT_TRY(plan_.assignment[*id], device(child));
+    }
+    return {};
+  }
+
+  Result<void> readDevices(const JsonNode& root) {
+    ALLOT_TRY(const JsonNode list, root.at("devices"));
+    plan_.devices.assign(problem_.deviceCount(), {kNotGiven, kNotGiven, kNotGiven, kNotGiven});
+    return list.forEach([&](const JsonNode& node) -> Result<void> {
+      ALLOT_TRY(const JsonNode name_node, node.at("name"));
+      ALLOT_TRY(const DeviceId id, device(name_node));
+      DeviceUse& use = plan_.devices[id.index()];
+      ALLOT_TRY(use.compute_seconds, numberAt(node, "compute", kNotGiven));
+      ALLOT_TRY(use.communication_seconds, numberAt(node, "communication", kNotGiven));
+      ALLOT_TRY(use.load_seconds, numberAt(node, "load", kNotGiven));
+      ALLOT_TRY(use.memory_bytes, numberAt(node, "memory", kNotGiven));
+      return {};
+    });
+  }
+
+  Result<void> readStages(const JsonNode& root) {
+    ALLOT_TRY(const JsonNode list, root.at("stages"));
+    return list.forEach([&](const JsonNode& node) -> Result<void> {
+      PlanStage stage;
+      if (node.has("devices")) {
+        ALLOT_TRY(const JsonNode devices, node.at("devices"));
+        ALLOT_CHECK(devices.forEach([&](const JsonNode& item) -> Result<void> {
+          ALLOT_TRY(const DeviceId id, device(item));
+          stage.devices.push_back(id);
+          return {};
+        }));
+        if (stage.devices.empty()) return devices.fail("a stage needs a device", "name one");
+      } else {
+        ALLOT_TRY(const JsonNode device_node, node.at("device"));
+        ALLOT_TRY(const DeviceId id, device(device_node));
+        stage.devices.push_back(id);
+      }
+      ALLOT_TRY(const JsonNode ops, node.at("ops"));
+      ALLOT_CHECK(ops.forEach([&](const JsonNode& item) -> Result<void> {
+        ALLOT_TRY(const OpId id, op(item));
+        stage.ops.push_back(id);
+        return {};
+      }));
+      plan_.stages.push_back(std::move(stage));
+      return {};
+    });
+  }
+
+  Result<void> readSchedule(const JsonNode& root) {
+    ALLOT_TRY(const JsonNode list, root.at("schedule"));
+    ALLOT_TRY(const auto items, list.array());
+    if (items.size() == 0) return {};
+    plan_.start.assign(problem_.opCount(), kNotGiven);
+    plan_.end.assign(problem_.opCount(), kNotGiven);
+    return list.forEach([&](const JsonNode& node) -> Result<void> {
+      ALLOT_TRY(const JsonNode op_node, node.at("op"));
+      ALLOT_TRY(const OpId id, op(op_node));
+      if (!std::isnan(plan_.start[id.index()])) return op_node.fail("the op is scheduled twice", "leave one entry out");
+      ALLOT_TRY(const JsonNode device_node, node.at("device"));
+      ALLOT_TRY(const DeviceId on, device(device_node));
+      DeviceId& assigned = plan_.assignment[id.index()];
+      if (assigned.valid() && assigned != on) return device_node.fail("the assignment names another device", "re-make the plan");
+      assigned = on;
+      ALLOT_TRY(const JsonNode start, node.at("start"));
+      ALLOT_TRY(plan_.start[id.index()], start.number());
+      ALLOT_TRY(const JsonNode end, node.at("end"));
+      ALLOT_TRY(plan_.end[id.index()], end.number());
+      return {};
+    });
+  }
+
+  // The producer's tensor that has all these consumers.
+  Result<TensorId> tensorOf(const JsonNode& node, OpId producer, std::span<const OpId> consumers) const {
+    const OpGraph& graph = problem_.graph;
+    std::int64_t wanted = -1;
+    if (node.has("tensor")) {
+      ALLOT_TRY(const JsonNode child, node.at("tensor"));
+      ALLOT_TRY(wanted, child.integer());
+    }
+    for (const TensorId tensor : graph.outputs(producer)) {
+      if (problem_.isOrder(tensor) || (wanted >= 0 && static_cast<std::int64_t>(tensor.index()) != wanted)) continue;
+      const auto all = graph.consumers(tensor);
+      const bool holds = std::all_of(consumers.begin(), consumers.end(),
+                                     [&](OpId c) { return std::find(all.begin(), all.end(), c) != all.end(); });
+      if (holds) return tensor;
+    }
+    return node.fail(fmt::format("no tensor of \"{}\" goes to these consumers", graph.op_name[producer.index()]),
+                     "give the plan of this problem");
+  }
+
+  Result<void> readTransfers(const JsonNode& root) {
+    ALLOT_TRY(const JsonNode list, root.at("transfers"));
+    return list.forEach([&](const JsonNode& node) -> Result<void> {
+      PlanTransfer transfer;
+      ALLOT_TRY(const JsonNode producer_node, node.at("producer"));
+      ALLOT_TRY(const OpId producer, op(producer_node));
+      ALLOT_TRY(const JsonNode consumers, node.at("consumers"));
+      ALLOT_CHECK(consumers.forEach([&](const JsonNode& item) -> Result<void> {
+        ALLOT_TRY(const OpId id, op(item));
+        transfer.consumers.push_back(id);
+        return {};
+      }));
+      ALLOT_TRY(transfer.tensor, tensorOf(node, producer, transfer.consumers));
+      ALLOT_TRY(const JsonNode from, node.at("from"));
+      ALLOT_TRY(transfer.from, device(from));
+      ALLOT_TRY(const JsonNode to, node.at("to"));
+      ALLOT_TRY(transfer.to, device(to));
+      ALLOT_TRY(const JsonNode start, node.at("start"));
+      ALLOT_TRY(transfer.start, start.number());
+      ALLOT_TRY(const JsonNode end, node.at("end"));
+      ALLOT_TRY(transfer.end, end.number());
+      plan_.transfers.push_back(std::move(transfer));
+      return {};
+    });
+  }
+
+  Result<void> readModels(const JsonNode& root) {
+    ALLOT_TRY(const JsonNode list, root.at("models"));
+    plan_.completion.assign(problem_.graph.modelCount(), kNotGiven);
+    return list.forEach([&](const JsonNode& node) -> Result<void> {
+      ALLOT_TRY(const JsonNode name_node, node.at("name"));
+      ALLOT_TRY(const std::string label, name_node.label());
+      const auto& names = problem_.graph.model_name;
+      const auto found = std::find(names.begin(), names.end(), label);
+      if (found == names.end()) return name_node.fail(fmt::format("unknown model \"{}\"", label), "give the plan of this problem");
+      ALLOT_TRY(const JsonNode completion, node.at("completion"));
+      ALLOT_TRY(plan_.completion[static_cast<std::size_t>(found - names.begin())], completion.number());
+      return {};
+    });
+  }
+};
+
+void writeStages(const Problem& problem, const Plan& plan, JsonWriter& out) {
+  out.key("stages").beginArray();
+  for (const PlanStage& stage : plan.stages) {
+    out.beginObject();
+    if (stage.devices.size() == 1) {
+      out.field("device", problem.cluster.devices[stage.devices[0].index()].name);
+    } else {
+      out.key("devices").beginArray();
+      for (const DeviceId d : stage.devices) out.value(problem.cluster.devices[d.index()].name);
+      out.endArray();
+    }
+    out.key("ops").beginArray();
+    for (const OpId op : stage.ops) out.value(problem.graph.op_name[op.index()]);
+    out.endArray().endObject();
+  }
+  out.endArray();
+}
+
+void writeSchedule(const Problem& problem, const Plan& plan, JsonWriter& out) {
+  const auto& ops = problem.graph.op_name;
+  const auto& devices = problem.cluster.devices;
+  out.key("schedule").beginArray();
+  for (std::size_t i = 0; i < plan.start.size(); ++i) {
+    out.beginObject().field("op", ops[i]).field("device", devices[plan.assignment[i].index()].name);
+    out.field("start", plan.start[i]).field("end", plan.end[i]).endObject();
+  }
+  out.endArray().key("transfers").beginArray();
+  for (const PlanTransfer& transfer : plan.transfers) {
+    out.beginObject().field("producer", ops[problem.graph.producer(transfer.tensor).index()]).key("consumers").beginArray();
+    for (const OpId consumer : transfer.consumers) out.value(ops[consumer.index()]);
+    out.endArray().field("tensor", static_cast<std::uint64_t>(transfer.tensor.index()));
+    out.field("from", devices[transfer.from.index()].name).field("to", devices[transfer.to.index()].name);
+    out.field("start", transfer.start).field("end", transfer.end).endObject();
+  }
+  out.endArray();
+}
+
+}  // namespace
+
+Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem, Warnings& warnings) {
+  ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
+  return PlanReader(problem, warnings).read(document.root());
+}
+
+std::string writePlan(const Problem& problem, const Plan& plan) {
+  JsonWriter out;
+  out.beginObject().field("schema", "allot.plan/1").field("problem", problem.name);
+  writeModes(plan.modes, out);
+  out.field("status", name(plan.status));
+  if (plan.hasPlan()) {
+    out.field("value", plan.value).field("bound", plan.bound).field("gap", plan.gap());
+    out.field("per_second", plan.value > 0 ? 1 / plan.value : 0.0);
+  }
+  out.field("solver", plan.solver).field("proof", plan.proof).field("seed", plan.seed).field("seconds", plan.seconds);
+  out.field("time_limited", plan.time_limited).field("costs", plan.costs);
+  out.key("curve").beginArray();
+  for (const CurvePoint& point : plan.curve) {
+    out.beginArray().value(point.seconds).value(point.value).value(point.bound).endArray();
+  }
+  out.endArray();
+  if (plan.hasPlan()) {
+    out.key("assignment").beginObject();
+    for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
+      out.field(problem.graph.op_name[i], problem.cluster.devices[plan.assignment[i].index()].name);
+    }
+    out.endObject().key("devices").beginArray();
+    for (std::size_t d = 0; d < plan.devices.size(); ++d) {
+      const DeviceUse& use = plan.devices[d];
+      out.beginObject().field("name", problem.cluster.devices[d].name).field("compute", use.compute_seconds);
+      out.field("communication", use.communication_seconds).field("load", use.load_seconds);
+      out.field("memory", use.memory_bytes).endObject();
+    }
+    out.endArray();
+    if (!plan.stages.empty()) writeStages(problem, plan, out);
+    if (!plan.start.empty()) writeSchedule(problem, plan, out);
+    if (!plan.completion.empty()) {
+      out.key("models").beginArray();
+      for (std::size_t m = 0; m < plan.completion.size(); ++m) {
+        out.beginObject().field("name", problem.graph.model_name[m]).field("completion", plan.completion[m]).endObject();
+      }
+      out.endArray();
+    }
+  }
+  out.endObject();
+  return out.take();
+}
+
+}  // namespace allot

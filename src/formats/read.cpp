@@ -1,0 +1,158 @@
+// Recognises what a file is and calls its reader.
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "formats/foreign.h"
+#include "formats/own.h"
+
+namespace allot {
+namespace {
+
+struct NamedFormat {
+  Format format;
+  std::string_view name;
+};
+
+constexpr std::array<NamedFormat, 9> kFormats{{{Format::kProblem, "allot.problem"},
+                                               {Format::kGraph, "allot.graph"},
+                                               {Format::kCluster, "allot.cluster"},
+                                               {Format::kPlan, "allot.plan"},
+                                               {Format::kDnnPartitioning, "dnn-partitioning"},
+                                               {Format::kMoirai, "moirai"},
+                                               {Format::kPipeDreamText, "pipedream-text"},
+                                               {Format::kPipeDreamJson, "pipedream-json"},
+                                               {Format::kPiper, "piper"}}};
+
+// graph.txt has lines "node1 -- Conv2d(...) -- forward_compute_time=..., ...".
+bool looksLikePipeDreamText(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || !text.substr(first).starts_with("node")) return false;
+  const std::string_view line = text.substr(first, text.find('\n', first) - first);
+  return line.find(" -- ") != std::string_view::npos && line.find("forward_compute_time=") != std::string_view::npos;
+}
+
+Result<Format> recognise(const JsonNode& root) {
+  if (!root.isObject()) return root.fail("expected an object", "give a problem, graph, cluster or plan file");
+  if (root.has("schema")) {
+    ALLOT_TRY(const JsonNode node, root.at("schema"));
+    ALLOT_TRY(const std::string_view schema, node.string());
+    for (const NamedFormat& known : kFormats) {
+      if (schema.starts_with(known.name) && schema.substr(known.name.size()).starts_with("/")) return known.format;
+    }
+    return node.fail(fmt::format("unknown schema \"{}\"", schema), "use allot.problem/1, allot.graph/1, allot.cluster/1 or allot.plan/1");
+  }
+  if (root.has("format")) {
+    ALLOT_TRY(const JsonNode node, root.at("format"));
+    ALLOT_TRY(const std::string_view format, node.string());
+    if (format == "moirai-v1") return Format::kMoirai;
+    if (format == "pipedream-v1") return Format::kPipeDreamJson;
+    return node.fail(fmt::format("unknown format \"{}\"", format), "use --from to say what it is");
+  }
+  if (root.has("maxFPGAs") && root.has("nodes")) return Format::kDnnPartitioning;
+  if (root.has("maxDevices") && root.has("nodes")) return Format::kPiper;
+  return root.fail("\"schema\" is missing and no known format has these keys",
+                   "add \"schema\": \"allot.problem/1\", or say what it is with --from");
+}
+
+Error withFile(Error error, const std::string& file) {
+  if (error.file.empty()) error.file = file;
+  return error;
+}
+
+template <class T>
+Result<T> named(Result<T> result, const std::string& file) {
+  if (!result) return fail(withFile(std::move(result).error(), file));
+  return result;
+}
+
+// Calls `visit(format, root)`; root is null for plain text formats.
+template <class Visit>
+auto open(std::string_view text, const std::string& file, const ReadOptions& options, Visit&& visit)
+    -> decltype(visit(Format::kGraph, static_cast<const JsonNode*>(nullptr))) {
+  const bool plain = options.format ? *options.format == Format::kPipeDreamText : looksLikePipeDreamText(text);
+  if (plain) return visit(Format::kPipeDreamText, nullptr);
+  ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
+  const JsonNode root = document.root();
+  Format format = Format::kProblem;
+  if (options.format) {
+    format = *options.format;
+  } else {
+    ALLOT_TRY(format, recognise(root));
+  }
+  return visit(format, &root);
+}
+
+Result<GraphFile> readGraphOf(Format format, const JsonNode* root, std::string_view text, const ReadOptions& options,
+                              Warnings& warnings) {
+  switch (format) {
+    case Format::kGraph: return readOwnGraph(*root, warnings);
+    case Format::kPipeDreamJson: return readPipeDreamJson(*root, options, warnings);
+    case Format::kPipeDreamText: return readPipeDreamText(text, options, warnings);
+    default:
+      return badInput("", fmt::format("a {} file is no graph", name(format)), "give a graph, or a problem where one is needed");
+  }
+}
+
+}  // namespace
+
+std::string_view name(Format format) {
+  for (const NamedFormat& known : kFormats) {
+    if (known.format == format) return known.name;
+  }
+  return "?";
+}
+
+std::optional<Format> formatFromName(std::string_view text) {
+  for (const NamedFormat& known : kFormats) {
+    if (known.name == text) return known.format;
+  }
+  return std::nullopt;
+}
+
+std::string formatNames() {
+  std::string all;
+  for (const NamedFormat& known : kFormats) all += fmt::format("{}{}", all.empty() ? "" : ", ", known.name);
+  return all;
+}
+
+Result<double> timeUnitFactor(const ReadOptions& options, double standard) {
+  if (!options.time_unit) return standard;
+  static const std::map<std::string, double> kUnits{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
+  const auto unit = kUnits.find(*options.time_unit);
+  if (unit == kUnits.end()) return badInput("time-unit", fmt::format("unknown unit \"{}\"", *options.time_unit), "use s, ms or us");
+  return unit->second;
+}
+
+Result<Format> recogniseFormat(std::string_view text, const std::string& file) {
+  return open(text, file, {}, [](Format format, const JsonNode*) -> Result<Format> { return format; });
+}
+
+Result<GraphFile> readGraph(std::string_view text, const std::string& file, const ReadOptions& options, Warnings& warnings) {
+  return named(open(text, file, options,
+                    [&](Format format, const JsonNode* root) { return readGraphOf(format, root, text, options, warnings); }),
+               file);
+}
+
+Result<Problem> readProblem(std::string_view text, const std::string& file, const ReadOptions& options, const Cluster* cluster,
+                            Warnings& warnings) {
+  const auto read = [&](Format format, const JsonNode* root) -> Result<Problem> {
+    switch (format) {
+      case Format::kProblem: return readOwnProblem(*root, warnings);
+      case Format::kDnnPartitioning: return readDnnPartitioning(*root, options, warnings);
+      case Format::kMoirai: return readMoirai(*root, options, warnings);
+      case Format::kPiper: return readPiper(*root, options, warnings);
+      case Format::kCluster:
+      case Format::kPlan:
+        return badInput("", fmt::format("a {} file where a problem is needed", name(format)), "give a problem or a graph");
+      default: break;
+    }
+    if (cluster == nullptr) return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
+    ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, options, warnings));
+    return makeProblem(std::move(graph), *cluster);
+  };
+  return named(open(text, file, options, read), file);
+}
+
+}  // namespace allot

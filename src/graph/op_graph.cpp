@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+#include "allot/graph.h"
+#include "graph/cycle.h"
+
+namespace allot {
+
+std::string_view name(Phase phase) {
+  switch (phase) {
+    case Phase::kForward: return "forward";
+    case Phase::kBackward: return "backward";
+    case Phase::kUpdate: return "update";
+  }
+  return "?";
+}
+
+OpId OpGraph::addOp(std::string op) {
+  const OpId id(op_name.size());
+  op_name.push_back(std::move(op));
+  op_type.push_back(0);
+  op_model.emplace_back(0);
+  op_phase.push_back(Phase::kForward);
+  op_group.emplace_back();
+  op_flops.push_back(0);
+  op_memory_bytes.push_back(0);
+  op_weight_bytes.push_back(0);
+  op_workspace_bytes.push_back(0);
+  return id;
+}
+
+TensorId OpGraph::addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes) {
+  const TensorId id(tensor_producer.size());
+  tensor_producer.push_back(producer);
+  tensor_bytes.push_back(bytes);
+  tensor_consumers.items.insert(tensor_consumers.items.end(), consumers.begin(), consumers.end());
+  tensor_consumers.closeRow();
+  return id;
+}
+
+std::uint32_t OpGraph::internType(std::string_view type) {
+  // Models have some dozens of types; a map would cost more than this walk.
+  const auto found = std::find(type_name.begin(), type_name.end(), type);
+  if (found != type_name.end()) return static_cast<std::uint32_t>(found - type_name.begin());
+  type_name.emplace_back(type);
+  return static_cast<std::uint32_t>(type_name.size() - 1);
+}
+
+Result<void> OpGraph::finish() {
+  const std::size_t n = opCount();
+  const std::size_t m = tensorCount();
+  op_outputs_ = {};
+  op_inputs_ = {};
+  std::vector<std::uint32_t> out_count(n + 1), in_count(n + 1);
+  for (std::size_t t = 0; t < m; ++t) {
+    ++out_count[tensor_producer[t].index() + 1];
+    for (const OpId consumer : tensor_consumers[t]) ++in_count[consumer.index() + 1];
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    out_count[i + 1] += out_count[i];
+    in_count[i + 1] += in_count[i];
+  }
+  op_outputs_.begin = out_count;
+  op_inputs_.begin = in_count;
+  op_outputs_.items.resize(out_count[n]);
+  op_inputs_.items.resize(in_count[n]);
+  for (std::size_t t = 0; t < m; ++t) {
+    op_outputs_.items[out_count[tensor_producer[t].index()]++] = TensorId(t);
+    for (const OpId consumer : tensor_consumers[t]) op_inputs_.items[in_count[consumer.index()]++] = TensorId(t);
+  }
+
+  // Kahn's algorithm with the smallest index first: the order follows the file where the file is ordered.
+  topological_order_.clear();
+  topological_order_.reserve(n);
+  position_.assign(n, 0);
+  std::vector<std::uint32_t> waiting(n);
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+  for (std::size_t i = 0; i < n; ++i) {
+    waiting[i] = static_cast<std::uint32_t>(op_inputs_[i].size());
+    if (waiting[i] == 0) ready.push(static_cast<std::uint32_t>(i));
+  }
+  while (!ready.empty()) {
+    const OpId op(ready.top());
+    ready.pop();
+    position_[op.index()] = static_cast<std::uint32_t>(topological_order_.size());
+    topological_order_.push_back(op);
+    for (const TensorId tensor : outputs(op)) {
+      for (const OpId consumer : consumers(tensor)) {
+        if (--waiting[consumer.index()] == 0) ready.push(consumer.value);
+      }
+    }
+  }
+  if (topological_order_.size() == n) return {};
+  const std::vector<std::uint32_t> cycle = findCycle(n, [&](std::uint32_t op, auto&& visit) {
+    for (const TensorId tensor : outputs(OpId(op))) {
+      for (const OpId consumer : consumers(tensor)) visit(consumer.value);
+    }
+  });
+  std::string path;
+  for (std::size_t i = 0; i < cycle.size() && i < 20; ++i) path += op_name[cycle[i]] + " -> ";
+  path += cycle.size() > 20 ? "..." : op_name[cycle.front()];
+  return badInput("", fmt::format("the graph has a cycle: {}", path), "remove one of these edges");
+}
+
+}  // namespace allot
