@@ -57,6 +57,8 @@ class Problem {
   // Validates, joins units, applies pins and forbids, resolves links, orders the graph. Call once, after the last change;
   // `setModes` may follow.
   Result<void> finish();
+  // Adds pins, forbids and together sets to a finished problem; its order constraints cannot change any more.
+  Result<void> addConstraints(const Constraints& more);
   // Changes the objective of a finished problem; checks what the new modes need (links, hosts, no matrix under via-host).
   Result<void> setModes(const Modes& modes);
 

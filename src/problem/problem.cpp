@@ -45,6 +45,7 @@ Result<void> Problem::checkSizes() const {
 }
 
 void Problem::joinUnits() {
+  unit_ops_ = {};
   const std::size_t n = opCount();
   UnionFind sets(n);
   std::vector<OpId> first_of_group(graph.group_name.size());
@@ -123,6 +124,17 @@ Result<void> Problem::finish() {
   applyConstraints();
   resolveLinks();
   return setModes(modes);
+}
+
+Result<void> Problem::addConstraints(const Constraints& more) {
+  if (!more.order.empty()) return fail({ErrorCode::kUsage, "", "order", "cannot be added to a finished problem", "put it in the file"});
+  const auto append = [](auto& list, const auto& items) { list.insert(list.end(), items.begin(), items.end()); };
+  append(constraints.pin, more.pin);
+  append(constraints.forbid, more.forbid);
+  append(constraints.together, more.together);
+  joinUnits();
+  applyConstraints();
+  return {};
 }
 
 Transfers Problem::defaultTransfers() const {
