@@ -1,0 +1,61 @@
+#include "evaluate/live_memory.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace allot {
+namespace {
+
+struct Change {
+  double time;
+  std::int64_t bytes;  // frees are negative and sort first at equal times
+};
+
+}  // namespace
+
+std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
+  constexpr double kForever = std::numeric_limits<double>::infinity();
+  const OpGraph& graph = problem.graph;
+  std::vector<std::vector<Change>> changes(problem.deviceCount());
+  std::vector<double> resident(problem.deviceCount(), 0);
+  const auto hold = [&](DeviceId device, double from, double to, std::int64_t bytes) {
+    if (bytes == 0 || to <= from) return;
+    changes[device.index()].push_back({from, bytes});
+    if (to < kForever) changes[device.index()].push_back({to, -bytes});
+  };
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    resident[plan.assignment[i].index()] += problem.residentBytes(OpId(i));
+    hold(plan.assignment[i], plan.start[i], plan.end[i], graph.op_workspace_bytes[i]);
+  }
+  std::vector<double> last_send(graph.tensorCount(), -kForever);
+  for (const PlanTransfer& transfer : plan.transfers) {
+    double& last = last_send[transfer.tensor.index()];
+    last = std::max(last, transfer.end);
+    double until = transfer.start;
+    for (const OpId consumer : transfer.consumers) until = std::max(until, plan.end[consumer.index()]);
+    hold(transfer.to, transfer.start, until, graph.tensor_bytes[transfer.tensor.index()]);
+  }
+  for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
+    const OpId producer = graph.tensor_producer[t];
+    const DeviceId on = plan.assignment[producer.index()];
+    double until = graph.tensor_consumers[t].empty() ? kForever : std::max(last_send[t], plan.end[producer.index()]);
+    for (const OpId consumer : graph.tensor_consumers[t]) {
+      if (plan.assignment[consumer.index()] == on) until = std::max(until, plan.end[consumer.index()]);
+    }
+    hold(on, plan.start[producer.index()], until, graph.tensor_bytes[t]);
+  }
+  std::vector<double> peak(problem.deviceCount());
+  for (std::size_t d = 0; d < changes.size(); ++d) {
+    std::sort(changes[d].begin(), changes[d].end(),
+              [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.bytes < b.bytes; });
+    std::int64_t live = 0, most = 0;
+    for (const Change& change : changes[d]) {
+      live += change.bytes;
+      most = std::max(most, live);
+    }
+    peak[d] = resident[d] + static_cast<double>(most);
+  }
+  return peak;
+}
+
+}  // namespace allot

@@ -1,0 +1,146 @@
+#include "evaluate/sweep.h"
+
+#include <algorithm>
+
+namespace allot {
+
+std::vector<OpId> consumersOn(const Problem& problem, TensorId tensor, DeviceId device, std::span<const DeviceId> assignment) {
+  std::vector<OpId> found;
+  for (const OpId consumer : problem.graph.consumers(tensor)) {
+    if (assignment[consumer.index()] == device) found.push_back(consumer);
+  }
+  return found;
+}
+
+double scheduleValue(const Problem& problem, std::span<const double> end, std::vector<double>& completion) {
+  completion.assign(problem.graph.modelCount(), 0);
+  for (std::size_t i = 0; i < end.size(); ++i) {
+    double& latest = completion[problem.graph.op_model[i].index()];
+    latest = std::max(latest, end[i]);
+  }
+  double value = 0;
+  for (std::size_t m = 0; m < completion.size(); ++m) {
+    if (problem.goal() == Goal::kCompletion) value += problem.model_weight[m] * completion[m];
+    else value = std::max(value, completion[m]);
+  }
+  return value;
+}
+
+Sweep::Sweep(const Problem& problem)
+    : problem_(problem),
+      devices_(problem.deviceCount()),
+      free_(problem.modes.link_mode == LinkMode::kFree),
+      once_(problem.modes.send == Send::kOnce),
+      completion_(problem.goal() == Goal::kCompletion),
+      end_(problem.opCount()),
+      device_free_(devices_),
+      port_free_(2 * devices_),
+      receive_offset_(problem.modes.link_mode == LinkMode::kHalfDuplex ? 0 : devices_) {
+  const OpGraph& graph = problem.graph;
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    for (const TensorId tensor : graph.inputs(OpId(i))) {
+      const bool matrix = problem.tensor_matrix[tensor.index()] >= 0;
+      in_edges_.items.push_back({graph.producer(tensor), tensor, matrix ? std::nan("") : problem.tensor_seconds[tensor.index()]});
+    }
+    in_edges_.closeRow();
+  }
+  for (std::size_t d = 0; d < devices_; ++d) {
+    class_of_.push_back(problem.cluster.devices[d].cls.value);
+    launch_.push_back(problem.cluster.classOf(DeviceId(d)).launch_seconds);
+  }
+  if (!free_ && once_) arrival_.resize(graph.tensorCount() * devices_);
+}
+
+double Sweep::run(std::span<const OpId> order, std::span<const DeviceId> assignment) {
+  return sweep<false>(order, assignment, nullptr);
+}
+
+double Sweep::record(std::span<const OpId> order, std::span<const DeviceId> assignment, Plan& plan) {
+  plan.start.assign(problem_.opCount(), 0);
+  plan.end.assign(problem_.opCount(), 0);
+  plan.transfers.clear();
+  return sweep<true>(order, assignment, &plan);
+}
+
+template <bool kRecord>
+double Sweep::sweep(std::span<const OpId> order, std::span<const DeviceId> assignment, Plan* plan) {
+  std::fill(device_free_.begin(), device_free_.end(), 0);
+  std::fill(port_free_.begin(), port_free_.end(), 0);
+  ++stamp_;
+  const std::size_t classes = problem_.cluster.classCount();
+  double latest = 0;
+  for (const OpId op : order) {
+    const DeviceId on = assignment[op.index()];
+    double ready = completion_ ? problem_.model_release[problem_.graph.op_model[op.index()].index()] : 0;
+    if (free_ && !kRecord) {
+      for (const Edge& edge : in_edges_[op.index()]) {
+        const DeviceId from = assignment[edge.producer.index()];
+        double there = end_[edge.producer.index()];
+        if (from != on) there += pairSeconds(edge, from, on);
+        ready = std::max(ready, there);
+      }
+    } else {
+      ready = readyWithPorts<kRecord>(op, on, ready, assignment, plan);
+    }
+    const double seconds = problem_.op_seconds[op.index() * classes + class_of_[on.index()]];
+    double end = ready;
+    if (seconds > 0) {
+      ready = std::max(ready, device_free_[on.index()]);
+      end = ready + seconds;
+      device_free_[on.index()] = end + launch_[on.index()];
+    }
+    end_[op.index()] = end;
+    latest = std::max(latest, end);
+    if constexpr (kRecord) {
+      plan->start[op.index()] = ready;
+      plan->end[op.index()] = end;
+    }
+  }
+  if (!completion_) return latest;
+  return scheduleValue(problem_, end_, model_end_);
+}
+
+template <bool kRecord>
+double Sweep::readyWithPorts(OpId op, DeviceId to, double ready, std::span<const DeviceId> assignment, Plan* plan) {
+  crossing_.clear();
+  for (const Edge& edge : in_edges_[op.index()]) {
+    if (assignment[edge.producer.index()] == to) ready = std::max(ready, end_[edge.producer.index()]);
+    else crossing_.push_back(&edge);
+  }
+  if (crossing_.size() > 1) {
+    std::sort(crossing_.begin(), crossing_.end(), [&](const Edge* a, const Edge* b) {
+      const double x = end_[a->producer.index()], y = end_[b->producer.index()];
+      return x != y ? x < y : a < b;
+    });
+  }
+  for (const Edge* edge : crossing_) {
+    const DeviceId from = assignment[edge->producer.index()];
+    Arrival* known = arrival_.empty() ? nullptr : &arrival_[edge->tensor.index() * devices_ + to.index()];
+    if (known != nullptr && known->stamp == stamp_) {
+      ready = std::max(ready, known->seconds);
+      continue;
+    }
+    const double seconds = pairSeconds(*edge, from, to);
+    double start = end_[edge->producer.index()];
+    double end = start + seconds;
+    if (!free_ && seconds > 0) {
+      double& send = port_free_[from.index()];
+      double& receive = port_free_[receive_offset_ + to.index()];
+      start = std::max({start, send, receive});
+      end = start + seconds;
+      send = receive = end;
+    }
+    if (known != nullptr) *known = {stamp_, end};
+    ready = std::max(ready, end);
+    if constexpr (kRecord) {
+      if (problem_.isOrder(edge->tensor)) continue;
+      auto consumers = once_ ? consumersOn(problem_, edge->tensor, to, assignment) : std::vector<OpId>{op};
+      // In link mode free nothing is remembered: the first consumer that is taken lists the transfer for all.
+      if (once_ && free_ && consumers.front() != op) continue;
+      plan->transfers.push_back({edge->tensor, std::move(consumers), from, to, start, end});
+    }
+  }
+  return ready;
+}
+
+}  // namespace allot
