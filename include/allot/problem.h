@@ -59,6 +59,8 @@ class Problem {
   Result<void> finish();
   // Adds pins, forbids and together sets to a finished problem; its order constraints cannot change any more.
   Result<void> addConstraints(const Constraints& more);
+  // Replaces pins, forbids and together sets of a finished problem; order constraints stay.
+  void replacePlacement(Constraints placement);
   // Changes the objective of a finished problem; checks what the new modes need (links, hosts, no matrix under via-host).
   Result<void> setModes(const Modes& modes);
 

@@ -19,36 +19,28 @@
 
 namespace allot {
 
+// What a search may use. A work limit replaces the clock, so that results repeat.
 class Budget {
  public:
-  Budget() = default;
   Budget(const RunOptions& run, const std::atomic<bool>* stop_flag);
 
-  double gap = 0;
-  std::uint32_t threads = 1;
-  std::uint64_t seed = 1;
-  std::uint64_t work_limit = 0;  // 0 = the solver's own
+  double gap;
+  std::uint32_t threads;
+  std::uint64_t seed;
+  std::uint64_t work_limit;  // candidate plans a search may value; 0 = its own limit
   std::size_t memory_bytes = std::size_t{2} << 30;
 
-  // True once the time is up or a stop was asked for. Cheap enough for once per some microseconds of work.
+  // True once the time is up or a stop was asked for; costs a look at the clock.
   bool stopped() const;
   double elapsedSeconds() const;
-  double remainingSeconds() const;
-  // True when `stopped` has ever answered yes because of the clock or a stop request.
-  bool interrupted() const { return interrupted_; }
-  // The same budget with an earlier deadline, for one member of the portfolio.
+  // The same budget with at most `seconds` from now.
   Budget within(double seconds) const;
 
  private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point start_ = Clock::now();
   Clock::time_point deadline_ = Clock::time_point::max();
-  const std::atomic<bool>* stop_flag_ = nullptr;
-  mutable std::atomic_bool interrupted_{false};
-
- public:
-  Budget(const Budget& other);
-  Budget& operator=(const Budget& other);
+  const std::atomic<bool>* stop_flag_;
 };
 
 // Receives what solvers find. `decisions` is what `evaluate` reads; the value is computed by the receiver.
@@ -104,8 +96,8 @@ struct ProgressLine {
 
 struct SolveOutcome {
   Plan plan;  // status says what it is
-  Conflict conflict;
-  std::string internal_error;  // set when a solver's plan failed the checker
+  Conflict conflict;  // of an infeasible problem
+  std::string message;  // of a bad call or an internal error (a solver's plan that failed the checker)
 };
 
 // Runs one solver, or the portfolio when `run.solver` is empty. `start` is a warm start. The plan has passed the checker.

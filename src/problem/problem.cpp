@@ -128,13 +128,20 @@ Result<void> Problem::finish() {
 
 Result<void> Problem::addConstraints(const Constraints& more) {
   if (!more.order.empty()) return fail({ErrorCode::kUsage, "", "order", "cannot be added to a finished problem", "put it in the file"});
+  Constraints all = constraints;
   const auto append = [](auto& list, const auto& items) { list.insert(list.end(), items.begin(), items.end()); };
-  append(constraints.pin, more.pin);
-  append(constraints.forbid, more.forbid);
-  append(constraints.together, more.together);
+  append(all.pin, more.pin);
+  append(all.forbid, more.forbid);
+  append(all.together, more.together);
+  replacePlacement(std::move(all));
+  return {};
+}
+
+void Problem::replacePlacement(Constraints placement) {
+  placement.order = std::move(constraints.order);
+  constraints = std::move(placement);
   joinUnits();
   applyConstraints();
-  return {};
 }
 
 Transfers Problem::defaultTransfers() const {

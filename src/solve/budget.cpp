@@ -1,0 +1,33 @@
+#include <algorithm>
+#include <thread>
+
+#include "allot/solve.h"
+
+namespace allot {
+
+Budget::Budget(const RunOptions& run, const std::atomic<bool>* stop_flag)
+    : gap(run.gap),
+      threads(run.threads > 0 ? run.threads : std::max(1u, std::thread::hardware_concurrency())),
+      seed(run.seed),
+      work_limit(run.work_limit),
+      stop_flag_(stop_flag) {
+  constexpr double kLongest = 1e8;  // keeps the addition inside the clock's range
+  if (work_limit > 0) return;
+  deadline_ = start_ + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(std::min(run.time_limit_seconds, kLongest)));
+}
+
+bool Budget::stopped() const {
+  return (stop_flag_ != nullptr && stop_flag_->load(std::memory_order_relaxed)) || Clock::now() >= deadline_;
+}
+
+double Budget::elapsedSeconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+Budget Budget::within(double seconds) const {
+  Budget part = *this;
+  if (work_limit > 0) return part;
+  part.deadline_ = std::min(deadline_, Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+  return part;
+}
+
+}  // namespace allot

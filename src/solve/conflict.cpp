@@ -1,0 +1,71 @@
+// Why no plan can exist: facts that are easy to see.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "allot/solve.h"
+
+namespace allot {
+namespace {
+
+std::string opText(const Problem& problem, UnitId unit) {
+  const auto ops = problem.unitOps(unit);
+  const std::string& first = problem.graph.op_name[ops.front().index()];
+  return ops.size() == 1 ? fmt::format("op \"{}\"", first)
+                         : fmt::format("op \"{}\" and {} that must share its device", first, ops.size() - 1);
+}
+
+// What takes each device from the unit.
+std::vector<std::string> reasonsOfPlace(const Problem& problem, UnitId unit) {
+  std::vector<std::string> facts{fmt::format("{}: no device is left", opText(problem, unit))};
+  for (const OpId op : problem.unitOps(unit)) {
+    const std::string& name = problem.graph.op_name[op.index()];
+    for (std::size_t c = 0; c < problem.cluster.classCount() && facts.size() < 12; ++c) {
+      if (problem.opSeconds(op, ClassId(c)) == kCannotRun) {
+        facts.push_back(fmt::format("op \"{}\" cannot run on class {}", name, problem.cluster.classes[c].name));
+      }
+    }
+    for (const auto& [pinned, device] : problem.constraints.pin) {
+      if (pinned == op) facts.push_back(fmt::format("op \"{}\" is pinned to {}", name, problem.cluster.devices[device.index()].name));
+    }
+    for (const auto& [barred, device] : problem.constraints.forbid) {
+      if (barred == op) facts.push_back(fmt::format("op \"{}\" is forbidden on {}", name, problem.cluster.devices[device.index()].name));
+    }
+  }
+  return facts;
+}
+
+}  // namespace
+
+std::optional<Conflict> findConflict(const Problem& problem) {
+  double total = 0, total_limit = 0;
+  for (std::size_t d = 0; d < problem.deviceCount(); ++d) total_limit += problem.memoryLimit(DeviceId(d));
+  for (std::size_t u = 0; u < problem.unitCount(); ++u) {
+    double bytes = 0;
+    for (const OpId op : problem.unitOps(UnitId(u))) bytes += problem.residentBytes(op);
+    total += bytes;
+    bool any = false;
+    double room = -1;
+    DeviceId largest;
+    for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+      if (!problem.allowed(UnitId(u), DeviceId(d))) continue;
+      any = true;
+      if (problem.memoryLimit(DeviceId(d)) > room) {
+        room = problem.memoryLimit(DeviceId(d));
+        largest = DeviceId(d);
+      }
+    }
+    if (!any) return Conflict{reasonsOfPlace(problem, UnitId(u))};
+    if (bytes > room) {
+      return Conflict{{fmt::format("{} needs {:.0f} bytes; {}, the largest device it may run on, has {:.0f}: {:.0f} bytes are missing",
+                                   opText(problem, UnitId(u)), bytes, problem.cluster.devices[largest.index()].name, room, bytes - room)}};
+    }
+  }
+  if (total > total_limit) {
+    return Conflict{{fmt::format("all ops together need {:.0f} bytes, all devices have {:.0f}: {:.0f} bytes are missing", total,
+                                 total_limit, total - total_limit)}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace allot
