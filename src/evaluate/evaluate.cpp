@@ -80,7 +80,7 @@ class Evaluator {
     if (!has_starts) {
       p.transfers.clear();
       simulateByRank(problem_, p, {});
-    } else if (p.transfers.empty()) {
+    } else if (p.transfers.empty() && !live) {
       const std::vector<double> wanted = p.start;
       simulateByRank(problem_, p, wanted);
     } else {

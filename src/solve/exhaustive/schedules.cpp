@@ -113,7 +113,6 @@ class ScheduleSearch {
 
   // No completion of what has begun is better than this.
   double bound(double now) {
-    std::vector<double> end(activities_.size(), -1);
     std::vector<double> op_end(n_);
     for (const OpId op : problem_.graph.topologicalOrder()) {
       Activity& a = activities_[op.index()];
@@ -126,7 +125,7 @@ class ScheduleSearch {
           else if (!before.transfer) ready = std::max(ready, op_end[b]);
           else ready = std::max(ready, std::max(now, op_end[before.op.index()]) + before.seconds);
         }
-        if (!a.transfer && problem_.goal() == Goal::kCompletion) {
+        if (problem_.goal() == Goal::kCompletion) {
           ready = std::max(ready, problem_.model_release[problem_.graph.op_model[op.index()].index()]);
         }
         if (a.seconds > 0) ready = std::max(ready, device_free_[a.to.index()]);

@@ -1,0 +1,74 @@
+#include "solve/collector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "allot/check.h"
+#include "allot/evaluate.h"
+
+namespace allot {
+
+Collector::Collector(const Problem& problem, const Budget& budget, std::function<void(const ProgressLine&)> on_progress)
+    : problem_(problem), budget_(budget), on_progress_(std::move(on_progress)) {}
+
+bool Collector::plan(Plan decisions, std::string_view solver) {
+  Evaluation evaluated = evaluate(problem_, std::move(decisions));
+  Plan& candidate = evaluated.plan;
+  if (!evaluated.valid() || !(candidate.value < best_.value)) return false;
+  candidate.solver = solver;
+  candidate.status = Status::kFeasible;
+  candidate.bound = std::min(bound_, candidate.value);
+  const CheckReport report = check(problem_, candidate);
+  if (!report.ok()) {
+    if (internal_error_.empty()) internal_error_ = fmt::format("a plan of {} failed the checker: {}", solver, report.violations.front());
+    return false;
+  }
+  if (bound_ > candidate.value * (1 + 1e-9) && internal_error_.empty()) {
+    internal_error_ = fmt::format("a plan of {} is worth {}, below the bound {} of {}", solver, candidate.value, bound_, bound_by_);
+  }
+  best_ = std::move(candidate);
+  note(solver);
+  return true;
+}
+
+void Collector::bound(double bound, std::string_view solver) {
+  if (!(bound > bound_)) return;
+  bound_ = bound;
+  bound_by_ = solver;
+  note(solver);
+}
+
+bool Collector::done() const {
+  return bestPlan() != nullptr && best_.value - bound_ <= std::max(budget_.gap, kOptimalGap) * best_.value;
+}
+
+void Collector::note(std::string_view solver) {
+  curve_.push_back({budget_.elapsedSeconds(), best_.value, bound_});
+  if (on_progress_) on_progress_({budget_.elapsedSeconds(), best_.value, bound_, solver});
+}
+
+Plan Collector::take(bool proven, std::string proof) {
+  if (bestPlan() == nullptr) {
+    Plan none;
+    none.modes = problem_.modes;
+    none.curve = std::move(curve_);
+    none.costs = problem_.costs;
+    none.status = proven ? Status::kInfeasible : Status::kNoPlan;
+    none.proof = std::move(proof);
+    return none;
+  }
+  if (proven) {
+    bound_ = best_.value;
+    note(best_.solver);
+  }
+  Plan plan = std::move(best_);
+  plan.bound = std::min(bound_, plan.value);
+  plan.status = plan.gap() <= kOptimalGap ? Status::kOptimal : Status::kFeasible;
+  plan.curve = std::move(curve_);
+  if (proven) plan.proof = std::move(proof);
+  else if (plan.status == Status::kOptimal) plan.proof = fmt::format("lower bound of {} met", bound_by_);
+  return plan;
+}
+
+}  // namespace allot

@@ -1,0 +1,41 @@
+// Receives what solvers find: evaluates, checks, keeps the best.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "allot/solve.h"
+
+namespace allot {
+
+class Collector : public Progress {
+ public:
+  Collector(const Problem& problem, const Budget& budget, std::function<void(const ProgressLine&)> on_progress);
+
+  bool plan(Plan decisions, std::string_view solver) override;
+  void bound(double bound, std::string_view solver) override;
+  double bestValue() const override { return best_.value; }
+  double bestBound() const override { return bound_; }
+  const Plan* bestPlan() const override { return best_.assignment.empty() ? nullptr : &best_; }
+  bool done() const override;
+
+  // Set when a plan that the evaluator calls valid failed the checker.
+  const std::string& internalError() const { return internal_error_; }
+  // The best plan with bound, status, curve; `proven` = every plan was looked at.
+  Plan take(bool proven, std::string proof);
+
+ private:
+  const Problem& problem_;
+  const Budget& budget_;
+  std::function<void(const ProgressLine&)> on_progress_;
+  Plan best_;
+  double bound_ = 0;
+  std::string bound_by_ = "bounds";
+  std::vector<CurvePoint> curve_;
+  std::string internal_error_;
+
+  void note(std::string_view solver);
+};
+
+}  // namespace allot

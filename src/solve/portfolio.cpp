@@ -1,0 +1,128 @@
+// The solvers and the portfolio that runs them: cheap ones first, each from the best plan and bound so far, until the gap is
+// reached or nothing is left to try.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "allot/check.h"
+#include "allot/solve.h"
+#include "solve/baselines/baselines.h"
+#include "solve/collector.h"
+#include "solve/exhaustive/exhaustive.h"
+#include "solve/infeasible.h"
+#include "solve/local_search/local_search.h"
+#include "solve/packing.h"
+#include "solve/throughput/linear_dp.h"
+
+namespace allot {
+namespace {
+
+bool isThroughput(const Problem& problem) { return problem.goal() == Goal::kThroughput; }
+bool always(const Problem&) { return true; }
+
+SolveResult solvePacking(const Problem& problem, const Budget& budget, Progress& progress) {
+  Packing packing = pack(problem, budget);
+  if (packing.end == PackingEnd::kNone) return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
+  if (packing.end == PackingEnd::kUnknown) return {SolveEnd::kStopped, ""};
+  Plan plan;
+  plan.modes = problem.modes;
+  plan.assignment = std::move(packing.assignment);
+  progress.plan(std::move(plan), "packing");
+  return {SolveEnd::kFinished, ""};
+}
+
+std::vector<Solver> makeSolvers() {
+  const auto baselines = baselineSolvers();
+  std::vector<Solver> list(baselines.begin(), baselines.end());
+  list.push_back({"packing", "any assignment that fits devices and memory, by best fit with backtracking",
+                  "finds one or proves that none fits, within a limit on steps", always, solvePacking});
+  list.push_back({"linear-dp", "best split of a topological order into pipeline stages, by dynamic programming",
+                  "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
+  list.push_back({"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far", "heuristic", always,
+                  solveLocalSearch});
+  return list;
+}
+
+// A start plan counts only as far as its decisions are valid here.
+void useStart(const Problem& problem, const Plan& start, Collector& collector) {
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    if (!start.assignment[i].valid()) return;
+  }
+  Plan decisions = start;
+  decisions.modes = problem.modes;
+  collector.plan(std::move(decisions), "start");
+}
+
+}  // namespace
+
+std::span<const Solver> solvers() {
+  static const std::vector<Solver> list = makeSolvers();
+  return list;
+}
+
+const Solver* findSolver(std::string_view name) {
+  for (const Solver& solver : solvers()) {
+    if (solver.name == name) return &solver;
+  }
+  return nullptr;
+}
+
+SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* start, const std::atomic<bool>* stop_flag,
+                   const std::function<void(const ProgressLine&)>& on_progress) {
+  SolveOutcome outcome;
+  const Budget budget(run, stop_flag);
+  const Solver* only = run.solver.empty() ? nullptr : findSolver(run.solver);
+  if (!run.solver.empty() && (only == nullptr || !only->accepts(problem))) {
+    outcome.plan.modes = problem.modes;
+    outcome.plan.status = Status::kBadInput;
+    outcome.message = only == nullptr ? fmt::format("there is no solver \"{}\"", run.solver)
+                                      : fmt::format("solver \"{}\" does not take this problem: {}", run.solver, only->summary);
+    return outcome;
+  }
+  Collector collector(problem, budget, on_progress);
+  bool proven = false;
+  bool interrupted = false;
+  std::string proof;
+  if (auto conflict = findConflict(problem)) {
+    outcome.conflict = std::move(*conflict);
+    proven = true;
+    proof = "conflict";
+  } else {
+    collector.bound(lowerBound(problem), "bounds");
+    if (start != nullptr) useStart(problem, *start, collector);
+    for (const Solver& solver : solvers()) {
+      if (proven || collector.done() || (only != nullptr && &solver != only)) continue;
+      if (!solver.accepts(problem)) continue;
+      if (budget.stopped()) {
+        interrupted = true;
+        break;
+      }
+      const SolveResult result = solver.solve(problem, budget, collector);
+      interrupted = interrupted || result.end == SolveEnd::kStopped;
+      if (result.end != SolveEnd::kExhausted) continue;
+      proven = true;
+      proof = result.proof;
+    }
+    if (proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(problem, budget);
+  }
+  outcome.message = collector.internalError();
+  outcome.plan = collector.take(proven, std::move(proof));
+  Plan& plan = outcome.plan;
+  plan.seed = run.seed;
+  plan.seconds = budget.elapsedSeconds();
+  plan.time_limited = interrupted && !proven && budget.work_limit == 0;
+  if (!outcome.message.empty()) {
+    plan.status = Status::kInternalError;
+  } else if (plan.hasPlan()) {
+    // The plan as it will be printed, its bound and status among the claims.
+    const CheckReport report = check(problem, plan);
+    if (!report.ok()) {
+      outcome.message = fmt::format("the plan failed the checker: {}", report.violations.front());
+      plan.status = Status::kInternalError;
+    }
+  }
+  return outcome;
+}
+
+}  // namespace allot
