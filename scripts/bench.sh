@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs all benchmarks of a build and prints what was measured against the goals.
+# Usage: bench.sh BUILD
+set -euo pipefail
+
+build="${1:?usage: bench.sh BUILD}"
+scripts="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+
+"$build/bench/allot_bench" --benchmark_out="$build/bench.json" --benchmark_out_format=json
+echo
+python3 "$scripts/bench-goals.py" "$build/bench.json"
+echo
+"$scripts/bench-large.sh" "$build"
