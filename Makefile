@@ -56,7 +56,7 @@ format: packages-dev ## Format all sources in place
 
 format-check: ## Fail where a source is not formatted
 	command -v clang-format >/dev/null || scripts/install-packages.sh dev
-	clang-format --dry-run --Werror $(FORMATTED)
+	clang-format --dry-run --Werror --ferror-limit=1 $(FORMATTED)
 
 tidy: packages packages-dev ## Run clang-tidy over the library and the command
 	cmake --preset debug
