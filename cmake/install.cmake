@@ -15,5 +15,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/allot-config-version.cmake 
 install(FILES ${CMAKE_BINARY_DIR}/allot-config.cmake ${CMAKE_BINARY_DIR}/allot-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/allot)
 
+# The pkg-config file finds its prefix from where it lies, so that `cmake --install --prefix` may choose another.
+file(RELATIVE_PATH ALLOT_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/allot.pc.in ${CMAKE_BINARY_DIR}/allot.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/allot.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
