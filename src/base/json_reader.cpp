@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 512;
 constexpr std::size_t kMaxKeysShown = 5;
+// Beyond these, transfer times would leave the range of sane numbers.
+constexpr double kMinBytesPerSecond = 1e-6, kMaxBytesPerSecond = 1e18;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Only used to find the place of a syntax error: simdjson says what is wrong, but not where.
 struct PlaceFinder : nlohmann::json_sax<nlohmann::json> {
@@ -59,7 +62,7 @@ std::string_view kindOf(simdjson::dom::element element) {
 
 bool looksLikeJson(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first == std::string_view::npos || text[first] == '{' || text[first] == '[' || text.starts_with("\xEF\xBB\xBF");
+  return first == std::string_view::npos || text[first] == '{' || text[first] == '[';
 }
 
 }  // namespace
@@ -127,7 +130,7 @@ Result<double> JsonNode::number() const {
 Result<double> JsonNode::nonNegative() const {
   ALLOT_TRY(const double value, number());
   if (value < 0) return fail(fmt::format("{} is negative", value), "write a number of 0 or more");
-  return value;
+  return value + 0.0;  // -0 becomes 0
 }
 
 Result<std::int64_t> JsonNode::integer() const {
@@ -138,6 +141,12 @@ Result<std::int64_t> JsonNode::integer() const {
     return static_cast<std::int64_t>(real);
   }
   return fail(fmt::format("expected a whole number, found {}", kindOf(element_)), "write a whole number");
+}
+
+Result<std::uint64_t> JsonNode::natural() const {
+  std::uint64_t value = 0;
+  if (element_.get(value) == simdjson::SUCCESS) return value;
+  return fail(fmt::format("expected a whole number of 0 or more, found {}", kindOf(element_)), "write a whole number of 0 or more");
 }
 
 Result<double> JsonNode::seconds() const {
@@ -152,7 +161,7 @@ Result<double> JsonNode::seconds() const {
   }
   if (value < 0) return fail(fmt::format("time {} is negative", value), "write a time of 0 or more");
   if (value > kMaxSeconds) return fail(fmt::format("time {} s is absurd", value), "check the unit; plain numbers are seconds");
-  return value;
+  return value + 0.0;  // -0 becomes 0
 }
 
 Result<std::int64_t> JsonNode::bytes() const {
@@ -184,6 +193,9 @@ Result<double> JsonNode::bytesPerSecond() const {
     ALLOT_TRY(value, number());
   }
   if (!(value > 0)) return fail(fmt::format("bandwidth {} is not above 0", value), "write bytes per second, or leave the link out");
+  if (value < kMinBytesPerSecond || value > kMaxBytesPerSecond) {
+    return fail(fmt::format("bandwidth {} is absurd", value), "check the unit; plain numbers are bytes per second");
+  }
   return value;
 }
 
@@ -224,6 +236,7 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::strin
   document.file_ = std::make_unique<std::string>(file);
   document.parser_ = std::make_unique<simdjson::dom::parser>();
   std::string converted;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return fail({ErrorCode::kBadInput, file, "", "the file is empty", "give a file with content"});
   }

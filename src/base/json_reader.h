@@ -38,6 +38,7 @@ class JsonNode {
   Result<double> number() const;
   Result<double> nonNegative() const;
   Result<std::int64_t> integer() const;
+  Result<std::uint64_t> natural() const;
   // A number in SI or a string with a unit; never negative, never absurd.
   Result<double> seconds() const;
   Result<std::int64_t> bytes() const;

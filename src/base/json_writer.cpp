@@ -87,7 +87,9 @@ JsonWriter& JsonWriter::value(std::string_view text) {
 JsonWriter& JsonWriter::value(double number) {
   if (!std::isfinite(number)) return null();
   separate();
-  fmt::format_to(std::back_inserter(out_), "{}", number);
+  // A reader would take "-0" for a whole number and lose the sign.
+  if (number == 0 && std::signbit(number)) out_ += "-0.0";
+  else fmt::format_to(std::back_inserter(out_), "{}", number);
   need_comma_ = true;
   return *this;
 }

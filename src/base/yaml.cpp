@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kMaxYamlBytes = std::size_t{16} << 20;
 constexpr std::size_t kMaxYamlNodes = 2'000'000;
 constexpr int kMaxYamlDepth = 64;
+// An alias may repeat a long text as well as a deep tree.
+constexpr std::size_t kMaxYamlTextBytes = std::size_t{64} << 20;
 
 class Converter {
  public:
@@ -42,6 +44,7 @@ class Converter {
  private:
   JsonWriter writer_{0};
   std::size_t nodes_ = 0;
+  std::size_t text_bytes_ = 0;
 
   bool stop(const YAML::Node& node, std::string_view why) {
     error = fmt::format("line {}: {}", node.Mark().line + 1, why);
@@ -52,6 +55,7 @@ class Converter {
     writer_.beginObject();
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) return stop(node, "has a key that is not a plain word");
+      if ((text_bytes_ += entry.first.Scalar().size()) > kMaxYamlTextBytes) return stop(node, "unfolds to too much text");
       writer_.key(entry.first.Scalar());
       if (!convert(entry.second, depth + 1)) return false;
     }
@@ -61,6 +65,7 @@ class Converter {
 
   bool convertScalar(const YAML::Node& node) {
     const std::string& text = node.Scalar();
+    if ((text_bytes_ += text.size()) > kMaxYamlTextBytes) return stop(node, "unfolds to too much text");
     const bool quoted = node.Tag() == "!";
     if (quoted) {
       writer_.value(text);

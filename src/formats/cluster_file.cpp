@@ -1,6 +1,7 @@
 // allot.cluster/1, and the parts it shares with allot.problem/1.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <unordered_set>
 
 #include "formats/cluster_parts.h"
@@ -8,6 +9,9 @@
 
 namespace allot {
 namespace {
+
+// Links are resolved for every pair of devices, so the number of devices bounds the memory a file can ask for.
+constexpr std::size_t kMaxDevices = 4096;
 
 Result<void> readClasses(const JsonNode& list, Cluster& cluster, Warnings& warnings) {
   std::unordered_set<std::string> seen;
@@ -29,7 +33,9 @@ Result<void> readClasses(const JsonNode& list, Cluster& cluster, Warnings& warni
     if (node.has("speed")) {
       ALLOT_TRY(const JsonNode speed, node.at("speed"));
       ALLOT_TRY(cls.speed, speed.number());
-      if (!(cls.speed > 0)) return speed.fail("speed must be above 0", "1 = the device the times were measured on");
+      if (!(cls.speed >= 1e-6 && cls.speed <= 1e6)) {
+        return speed.fail(fmt::format("speed {} is not between 1e-6 and 1e6", cls.speed), "1 = the device the times were measured on");
+      }
     }
     node.warnUnknown({"name", "kind", "launch", "speed"}, warnings);
     cluster.classes.push_back(std::move(cls));
@@ -40,6 +46,9 @@ Result<void> readClasses(const JsonNode& list, Cluster& cluster, Warnings& warni
 Result<void> readDevices(const JsonNode& list, Cluster& cluster, Warnings& warnings) {
   std::unordered_set<std::string> seen;
   return list.forEach([&](const JsonNode& node) -> Result<void> {
+    if (cluster.devices.size() >= kMaxDevices) {
+      return list.fail("so many devices are absurd", fmt::format("use at most {}", kMaxDevices));
+    }
     Device device;
     ALLOT_TRY(const JsonNode name_node, node.at("name"));
     ALLOT_TRY(device.name, name_node.label());

@@ -114,6 +114,10 @@ Result<Problem> makeProblem(GraphFile file, const Cluster& cluster) {
         return badInput(fmt::format("op \"{}\"", problem.graph.op_name[i]), fmt::format("no time on class \"{}\"", cls.name),
                         "give \"time\" in seconds, or as {class: seconds}");
       }
+      if (seconds > kMaxSeconds && seconds != kCannotRun) {
+        return badInput(fmt::format("op \"{}\"", problem.graph.op_name[i]),
+                        fmt::format("time {} s on class \"{}\" is absurd", seconds, cls.name), "check its time and the class's speed");
+      }
       problem.op_seconds.push_back(seconds);
     }
   }

@@ -76,7 +76,7 @@ class PlanReader {
     ALLOT_TRY(plan_.seconds, numberAt(root, "seconds", 0));
     if (root.has("gap")) {
       ALLOT_TRY(const JsonNode node, root.at("gap"));
-      ALLOT_TRY(const double gap, node.number());
+      ALLOT_TRY(const double gap, numberAt(root, "gap", kNotGiven));
       const double derived = plan_.gap();
       if (std::isfinite(derived) && std::fabs(gap - derived) > 1e-9 * std::max(1.0, std::fabs(derived))) {
         return node.fail(fmt::format("gap {} is not (value - bound) / value = {}", gap, derived), "re-make the plan");
@@ -107,8 +107,7 @@ class PlanReader {
     }
     if (root.has("seed")) {
       ALLOT_TRY(const JsonNode node, root.at("seed"));
-      ALLOT_TRY(const std::int64_t seed, node.integer());
-      plan_.seed = static_cast<std::uint64_t>(seed);
+      ALLOT_TRY(plan_.seed, node.natural());
     }
     if (root.has("time_limited")) {
       ALLOT_TRY(const JsonNode node, root.at("time_limited"));
@@ -273,8 +272,7 @@ class PlanReader {
       const auto& names = problem_.graph.model_name;
       const auto found = std::find(names.begin(), names.end(), label);
       if (found == names.end()) return name_node.fail(fmt::format("unknown model \"{}\"", label), "give the plan of this problem");
-      ALLOT_TRY(const JsonNode completion, node.at("completion"));
-      ALLOT_TRY(plan_.completion[static_cast<std::size_t>(found - names.begin())], completion.number());
+      ALLOT_TRY(plan_.completion[static_cast<std::size_t>(found - names.begin())], numberAt(node, "completion", kNotGiven));
       return {};
     });
   }
@@ -303,6 +301,7 @@ void writeSchedule(const Problem& problem, const Plan& plan, JsonWriter& out) {
   const auto& devices = problem.cluster.devices;
   out.key("schedule").beginArray();
   for (std::size_t i = 0; i < plan.start.size(); ++i) {
+    if (std::isnan(plan.start[i]) || !plan.assignment[i].valid()) continue;  // a file may leave ops out
     out.beginObject().field("op", ops[i]).field("device", devices[plan.assignment[i].index()].name);
     out.field("start", plan.start[i]).field("end", plan.end[i]).endObject();
   }
@@ -343,16 +342,18 @@ std::string writePlan(const Problem& problem, const Plan& plan) {
   if (plan.hasPlan()) {
     out.key("assignment").beginObject();
     for (std::size_t i = 0; i < plan.assignment.size(); ++i) {
+      if (!plan.assignment[i].valid()) continue;
       out.field(problem.graph.op_name[i], problem.cluster.devices[plan.assignment[i].index()].name);
     }
-    out.endObject().key("devices").beginArray();
+    out.endObject();
+    if (!plan.devices.empty()) out.key("devices").beginArray();
     for (std::size_t d = 0; d < plan.devices.size(); ++d) {
       const DeviceUse& use = plan.devices[d];
       out.beginObject().field("name", problem.cluster.devices[d].name).field("compute", use.compute_seconds);
       out.field("communication", use.communication_seconds).field("load", use.load_seconds);
       out.field("memory", use.memory_bytes).endObject();
     }
-    out.endArray();
+    if (!plan.devices.empty()) out.endArray();
     if (!plan.stages.empty()) writeStages(problem, plan, out);
     if (!plan.start.empty()) writeSchedule(problem, plan, out);
     if (!plan.completion.empty()) {

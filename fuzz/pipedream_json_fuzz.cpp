@@ -1,0 +1,7 @@
+#include "support.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace allot;
+  fuzz::readGraphTwice(fuzz::textOf(data, size), Format::kPipeDreamJson);
+  return 0;
+}
