@@ -1,7 +1,7 @@
 // Latency by subgraph calls: cpu ops on unlimited cores, accelerators that run listed subgraphs as calls.
 //
-// A node is a cpu op or a call. Finishing times follow by one sweep over the nodes in topological order of what waits for what:
-// a call waits for every producer outside it and for the accelerator's call before it.
+// A node is a cpu op or a call. Finishing times follow by one sweep over the nodes in topological order of
+// what waits for what: a call waits for every producer outside it and for the accelerator's call before it.
 #include "check/parts.h"
 #include "graph/contraction.h"
 
@@ -17,7 +17,8 @@ struct CallGraph {
   std::vector<PartEdge> edges;
 };
 
-// Calls are nodes 0 .. calls - 1 in the order listed. False when ops are missing, doubled or on another device.
+// Calls are nodes 0 .. calls - 1 in the order listed. False when ops are missing, doubled or on another
+// device.
 bool readCalls(const CheckContext& context, CallGraph& calls) {
   const Plan& plan = context.plan;
   const Cluster& cluster = context.problem.cluster;
@@ -28,7 +29,8 @@ bool readCalls(const CheckContext& context, CallGraph& calls) {
   for (std::uint32_t c = 0; c < plan.stages.size(); ++c) {
     const PlanStage& call = plan.stages[c];
     calls.first_op.push_back(OpId(0));
-    if (call.devices.size() != 1 || !context.isDevice(call.devices[0]) || !cluster.isAccelerator(call.devices[0])) {
+    if (call.devices.size() != 1 || !context.isDevice(call.devices[0]) ||
+        !cluster.isAccelerator(call.devices[0])) {
       findings.add("call {} is not on one accelerator", c);
       sound = false;
       continue;
@@ -43,11 +45,13 @@ bool readCalls(const CheckContext& context, CallGraph& calls) {
         findings.add("call {} names op number {} of {}", c, op.value, context.problem.opCount());
         sound = false;
       } else if (calls.node_of_op[op.index()] != kNoNode) {
-        findings.add("op \"{}\" is in call {} and again in call {}", context.opName(op), calls.node_of_op[op.index()], c);
+        findings.add("op \"{}\" is in call {} and again in call {}", context.opName(op),
+                     calls.node_of_op[op.index()], c);
         sound = false;
       } else if (context.deviceOf(op) != device) {
-        findings.add("op \"{}\" is assigned to device \"{}\" but its call {} runs on \"{}\"", context.opName(op),
-                     context.deviceName(context.deviceOf(op)), c, context.deviceName(device));
+        findings.add("op \"{}\" is assigned to device \"{}\" but its call {} runs on \"{}\"",
+                     context.opName(op), context.deviceName(context.deviceOf(op)), c,
+                     context.deviceName(device));
         sound = false;
       } else {
         calls.node_of_op[op.index()] = c;
@@ -57,7 +61,8 @@ bool readCalls(const CheckContext& context, CallGraph& calls) {
   }
   for (std::size_t d = 0; d < count.size(); ++d) {
     if (count[d] <= context.modes().calls) continue;
-    findings.add("device \"{}\" runs {} calls but may run {}", context.deviceName(DeviceId(d)), count[d], context.modes().calls);
+    findings.add("device \"{}\" runs {} calls but may run {}", context.deviceName(DeviceId(d)), count[d],
+                 context.modes().calls);
   }
   if (!sound) return false;
   for (std::size_t i = 0; i < calls.node_of_op.size(); ++i) {
@@ -102,7 +107,8 @@ void addWork(const CheckContext& context, CallGraph& calls, std::vector<DeviceUs
       if (to < call_count) {
         if (came_in[to] == t) continue;
         came_in[to] = t;
-        if (costs) pay(to, context.deviceOf(consumer), problem.fromHostSeconds(tensor, context.deviceOf(consumer)));
+        if (costs)
+          pay(to, context.deviceOf(consumer), problem.fromHostSeconds(tensor, context.deviceOf(consumer)));
       }
       calls.edges.push_back({from, to});
     }
@@ -112,7 +118,8 @@ void addWork(const CheckContext& context, CallGraph& calls, std::vector<DeviceUs
   }
 }
 
-void reportDeadlock(const CheckContext& context, const CallGraph& calls, const std::vector<std::uint32_t>& cycle) {
+void reportDeadlock(const CheckContext& context, const CallGraph& calls,
+                    const std::vector<std::uint32_t>& cycle) {
   std::string path;
   const std::size_t call_count = context.plan.stages.size();
   const auto node = [&](std::uint32_t n) {
@@ -125,16 +132,19 @@ void reportDeadlock(const CheckContext& context, const CallGraph& calls, const s
 
 void checkGivenTimes(const CheckContext& context, const CallGraph& calls, const std::vector<double>& start,
                      const std::vector<double>& finish, double tolerance) {
-  const auto compare = [&](const char* what, const std::vector<double>& claimed, const std::vector<double>& found) {
+  const auto compare = [&](const char* what, const std::vector<double>& claimed,
+                           const std::vector<double>& found) {
     if (claimed.empty()) return;
     if (claimed.size() != context.problem.opCount()) {
-      context.findings.add("the plan gives {} {} times for {} ops", claimed.size(), what, context.problem.opCount());
+      context.findings.add("the plan gives {} {} times for {} ops", claimed.size(), what,
+                           context.problem.opCount());
       return;
     }
     for (std::size_t i = 0; i < claimed.size(); ++i) {
       const double expected = found[calls.node_of_op[i]];
       if (std::fabs(claimed[i] - expected) <= tolerance) continue;
-      context.findings.add("op \"{}\": the plan says {} {} but it is {}", context.opName(OpId(i)), what, claimed[i], expected);
+      context.findings.add("op \"{}\": the plan says {} {} but it is {}", context.opName(OpId(i)), what,
+                           claimed[i], expected);
     }
   };
   compare("start", context.plan.start, start);

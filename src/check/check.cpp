@@ -13,7 +13,8 @@ bool checkGoal(const CheckContext& context) {
     return false;
   }
   if (wanted && *wanted == *claimed) return true;
-  context.findings.add("the plan's goal is {} but the problem's is {}", name(*claimed), wanted ? name(*wanted) : "not set");
+  context.findings.add("the plan's goal is {} but the problem's is {}", name(*claimed),
+                       wanted ? name(*wanted) : "not set");
   return false;
 }
 
@@ -21,14 +22,16 @@ void checkDeviceClaims(const CheckContext& context, const Figures& figures) {
   const auto& claimed = context.plan.devices;
   if (claimed.empty()) return;
   if (claimed.size() != context.problem.deviceCount()) {
-    context.findings.add("the plan describes {} devices but the problem has {}", claimed.size(), context.problem.deviceCount());
+    context.findings.add("the plan describes {} devices but the problem has {}", claimed.size(),
+                         context.problem.deviceCount());
     return;
   }
   const bool loads = *context.modes().goal == Goal::kThroughput;
   for (std::size_t d = 0; d < claimed.size(); ++d) {
     const auto compare = [&](const char* what, double claim, double found, double absolute) {
-      if (std::isnan(claim) || agree(claim, found, absolute)) return;
-      context.findings.add("device \"{}\": the plan says {} {} but it is {}", context.deviceName(DeviceId(d)), what, claim, found);
+      if (std::isnan(claim) || std::isnan(found) || agree(claim, found, absolute)) return;
+      context.findings.add("device \"{}\": the plan says {} {} but it is {}", context.deviceName(DeviceId(d)),
+                           what, claim, found);
     };
     const DeviceUse& found = figures.devices[d];
     compare("compute", claimed[d].compute_seconds, found.compute_seconds, kAbsoluteSeconds);
@@ -53,7 +56,8 @@ void checkValueClaims(const CheckContext& context, double value) {
     findings.add("the bound {} is above the value {}", plan.bound, plan.value);
   }
   if (plan.status != Status::kOptimal) return;
-  if (!bounded) findings.add("the plan claims to be optimal without a bound");
+  if (!bounded)
+    findings.add("the plan claims to be optimal without a bound");
   else if (!(plan.gap() <= kOptimalGap)) {
     findings.add("the plan claims to be optimal but its gap is {}, above {}", plan.gap(), kOptimalGap);
   }
@@ -61,10 +65,13 @@ void checkValueClaims(const CheckContext& context, double value) {
 
 Figures recompute(const CheckContext& context) {
   switch (*context.modes().goal) {
-    case Goal::kThroughput: return checkThroughput(context);
+    case Goal::kThroughput:
+      return checkThroughput(context);
     case Goal::kLatency:
-      return context.modes().model == LatencyModel::kSubgraphCalls ? checkCalls(context) : checkEvents(context);
-    case Goal::kCompletion: return checkEvents(context);
+      return context.modes().model == LatencyModel::kSubgraphCalls ? checkCalls(context)
+                                                                   : checkEvents(context);
+    case Goal::kCompletion:
+      return checkEvents(context);
   }
   return {};
 }

@@ -1,16 +1,18 @@
 // Contiguity of stages in the forward graph.
 //
-// The forward graph has the forward ops and the edges between them. In training problems a unit without a forward op (an
-// orphan) gets an artificial one, and each edge u -> v between ops of other phases, in different units of which at least one
-// is an orphan, adds the reversed edge forward(v) -> forward(u). The graph may then have cycles; a cycle must lie within
-// one stage.
+// The forward graph has the forward ops and the edges between them. In training problems a unit without a
+// forward op (an orphan) gets an artificial one, and each edge u -> v between ops of other phases, in
+// different units of which at least one is an orphan, adds the reversed edge forward(v) -> forward(u). The
+// graph may then have cycles; a cycle must lie within one stage.
 #include "check/parts.h"
 #include "graph/contraction.h"
 
 namespace allot {
 namespace {
 
-bool isForward(const OpGraph& graph, OpId op) { return graph.op_phase[op.index()] == Phase::kForward; }
+bool isForward(const OpGraph& graph, OpId op) {
+  return graph.op_phase[op.index()] == Phase::kForward;
+}
 
 std::vector<std::uint8_t> findOrphans(const Problem& problem) {
   std::vector<std::uint8_t> orphan(problem.unitCount(), 1);
@@ -22,7 +24,8 @@ std::vector<std::uint8_t> findOrphans(const Problem& problem) {
 
 // Calls real(u, v) for each forward edge u -> v and artificial(v, u) for each u -> v that is reversed.
 template <class Real, class Artificial>
-void forEachForwardEdge(const Problem& problem, const std::vector<std::uint8_t>& orphan, Real&& real, Artificial&& artificial) {
+void forEachForwardEdge(const Problem& problem, const std::vector<std::uint8_t>& orphan, Real&& real,
+                        Artificial&& artificial) {
   const OpGraph& graph = problem.graph;
   for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
     const OpId u = graph.tensor_producer[t];
@@ -44,13 +47,15 @@ void checkListedChain(const CheckContext& context, const StageView& stages) {
       context.problem, orphan,
       [&](OpId u, OpId v) {
         if (!later(u, v)) return;
-        context.findings.add("the stages are no chain: op \"{}\" of stage {} feeds op \"{}\" of the earlier stage {}",
-                             context.opName(u), stages.of_op[u.index()], context.opName(v), stages.of_op[v.index()]);
+        context.findings.add(
+            "the stages are no chain: op \"{}\" of stage {} feeds op \"{}\" of the earlier stage {}",
+            context.opName(u), stages.of_op[u.index()], context.opName(v), stages.of_op[v.index()]);
       },
       [&](OpId v, OpId u) {
         if (!later(v, u)) return;
         context.findings.add(
-            "the stages are no chain: op \"{}\" of stage {} feeds op \"{}\" of stage {}, so the forward parts must be the other "
+            "the stages are no chain: op \"{}\" of stage {} feeds op \"{}\" of stage {}, so the forward "
+            "parts must be the other "
             "way round",
             context.opName(u), stages.of_op[u.index()], context.opName(v), stages.of_op[v.index()]);
       });
@@ -68,7 +73,8 @@ void orderByQuotient(const CheckContext& context, StageView& stages) {
   const Contraction quotient = contract(stages.count(), std::move(edges));
   if (!quotient.acyclic()) {
     std::string path;
-    for (const std::uint32_t s : quotient.cycle) path += fmt::format("\"{}\" -> ", context.deviceName(stages.devices[s][0]));
+    for (const std::uint32_t s : quotient.cycle)
+      path += fmt::format("\"{}\" -> ", context.deviceName(stages.devices[s][0]));
     path += fmt::format("\"{}\"", context.deviceName(stages.devices[quotient.cycle[0]][0]));
     context.findings.add("the devices form no chain: {}", path);
     return;
@@ -83,8 +89,9 @@ void orderByQuotient(const CheckContext& context, StageView& stages) {
   for (std::uint32_t& s : stages.of_op) s = place[s];
 }
 
-// The forward graph at op level. An artificial edge touches every forward op of a unit that has some: such units get one node
-// through which edges enter and one through which they leave, so that the graph stays linear in the input.
+// The forward graph at op level. An artificial edge touches every forward op of a unit that has some: such
+// units get one node through which edges enter and one through which they leave, so that the graph stays
+// linear in the input.
 class ForwardGraph {
  public:
   ForwardGraph(const CheckContext& context, const StageView& stages) : context_(context) {
@@ -94,16 +101,22 @@ class ForwardGraph {
     op_of_node_.resize(n + 2 * units);
     stage_.resize(op_of_node_.size());
     for (std::size_t i = 0; i < n; ++i) op_of_node_[i] = OpId(i);
-    for (std::size_t u = 0; u < units; ++u) op_of_node_[n + u] = op_of_node_[n + units + u] = problem.unitOps(UnitId(u))[0];
+    for (std::size_t u = 0; u < units; ++u)
+      op_of_node_[n + u] = op_of_node_[n + units + u] = problem.unitOps(UnitId(u))[0];
     for (std::size_t i = 0; i < stage_.size(); ++i) stage_[i] = stages.of_op[op_of_node_[i].index()];
 
     std::vector<PartEdge> edges;
     std::vector<std::uint8_t> entered(units, 0), left(units, 0);
     const auto entry = [&](UnitId u) { return static_cast<std::uint32_t>(n + u.index()); };
     // The artificial op of an orphan is one node for both directions.
-    const auto exit = [&](UnitId u) { return static_cast<std::uint32_t>(n + (orphan[u.index()] ? 0 : units) + u.index()); };
+    const auto exit = [&](UnitId u) {
+      return static_cast<std::uint32_t>(n + (orphan[u.index()] ? 0 : units) + u.index());
+    };
     forEachForwardEdge(
-        problem, orphan, [&](OpId u, OpId v) { edges.push_back({u.value, v.value}); },
+        problem, orphan,
+        [&](OpId u, OpId v) {
+          edges.push_back({u.value, v.value});
+        },
         [&](OpId v, OpId u) {
           left[problem.unit(v).index()] = entered[problem.unit(u).index()] = 1;
           edges.push_back({exit(problem.unit(v)), entry(problem.unit(u))});
@@ -122,8 +135,8 @@ class ForwardGraph {
     for (const PartEdge& edge : edges) successors_.items[fill[edge.from]++] = edge.to;
   }
 
-  // Sets of 64 stages at a time: `left` of a node holds the stages that some path to the node was in and has left. A node of
-  // such a stage is where the path returns.
+  // Sets of 64 stages at a time: `left` of a node holds the stages that some path to the node was in and has
+  // left. A node of such a stage is where the path returns.
   void checkConvex(const StageView& stages) const {
     std::vector<std::uint8_t> reported(stages.count(), 0);
     for (std::size_t first = 0; first < stages.count(); first += 64) sweep(stages, first, reported);
@@ -156,9 +169,11 @@ class ForwardGraph {
         left[v] |= fresh;
         if ((fresh & bit(stage_[v])) != 0 && !reported[stage_[v]]) {
           reported[stage_[v]] = 1;
-          context_.findings.add("device \"{}\" is not convex: a path leaves it and returns at op \"{}\" (from op \"{}\" on \"{}\")",
-                                name(stages, v), context_.opName(op_of_node_[v]), context_.opName(op_of_node_[u]),
-                                name(stages, u));
+          context_.findings.add(
+              "device \"{}\" is not convex: a path leaves it and returns at op \"{}\" (from op \"{}\" on "
+              "\"{}\")",
+              name(stages, v), context_.opName(op_of_node_[v]), context_.opName(op_of_node_[u]),
+              name(stages, u));
         }
         if (!waiting[v]) {
           waiting[v] = 1;
@@ -178,11 +193,16 @@ class ForwardGraph {
 void checkContiguity(const CheckContext& context, StageView& stages) {
   switch (context.modes().contiguity) {
     case Contiguity::kChain:
-      if (stages.listed) checkListedChain(context, stages);
-      else orderByQuotient(context, stages);
+      if (stages.listed)
+        checkListedChain(context, stages);
+      else
+        orderByQuotient(context, stages);
       return;
-    case Contiguity::kConvex: ForwardGraph(context, stages).checkConvex(stages); return;
-    case Contiguity::kNone: return;
+    case Contiguity::kConvex:
+      ForwardGraph(context, stages).checkConvex(stages);
+      return;
+    case Contiguity::kNone:
+      return;
   }
 }
 

@@ -1,4 +1,5 @@
-// The list of violations a check collects, bounded so that a plan with a million faults costs no million sentences.
+// The list of violations a check collects, bounded so that a plan with a million faults costs no million
+// sentences.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,8 +14,10 @@ class Findings {
  public:
   template <class... Args>
   void add(fmt::format_string<Args...> text, Args&&... args) {
-    if (listed_.size() < kMostListed) listed_.push_back(fmt::format(text, std::forward<Args>(args)...));
-    else ++unlisted_;
+    if (listed_.size() < kMostListed)
+      listed_.push_back(fmt::format(text, std::forward<Args>(args)...));
+    else
+      ++unlisted_;
   }
   std::size_t count() const { return listed_.size() + unlisted_; }
   std::vector<std::string> take() {

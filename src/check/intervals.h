@@ -12,7 +12,8 @@ struct Busy {
   std::uint32_t id;
 };
 
-// Sorts `list` by time and calls conflict(earlier, later) for each piece that starts before `pause` after the latest end so far.
+// Sorts `list` by time and calls conflict(earlier, later) for each piece that starts before `pause` after the
+// latest end so far.
 template <class Conflict>
 void findConflicts(std::vector<Busy>& list, double pause, double tolerance, Conflict&& conflict) {
   std::sort(list.begin(), list.end(), [](const Busy& a, const Busy& b) {

@@ -1,7 +1,7 @@
 // Peak memory with live tensors.
 //
-// Each tensor, workspace and arrival is a half-open interval on one device: what ends at a time is freed before what begins then
-// is taken, and what has no length takes nothing.
+// Each tensor, workspace and arrival is a half-open interval on one device: what ends at a time is freed
+// before what begins then is taken, and what has no length takes nothing.
 #include "check/parts.h"
 
 namespace allot {
@@ -50,7 +50,8 @@ struct Arrival {
 
 }  // namespace
 
-void addLiveMemory(const CheckContext& context, const Deliveries& deliveries, std::vector<DeviceUse>& devices) {
+void addLiveMemory(const CheckContext& context, const Deliveries& deliveries,
+                   std::vector<DeviceUse>& devices) {
   const Plan& plan = context.plan;
   const Problem& problem = context.problem;
   const OpGraph& graph = problem.graph;
@@ -72,7 +73,8 @@ void addLiveMemory(const CheckContext& context, const Deliveries& deliveries, st
     }
     double kept = ready;
     receivers.clear();
-    for (std::uint32_t slot = graph.tensor_consumers.begin[t]; slot < graph.tensor_consumers.begin[t + 1]; ++slot) {
+    for (std::uint32_t slot = graph.tensor_consumers.begin[t]; slot < graph.tensor_consumers.begin[t + 1];
+         ++slot) {
       const OpId consumer = graph.tensor_consumers.items[slot];
       const DeviceId device = context.deviceOf(consumer);
       const double end = plan.end[consumer.index()];
@@ -86,7 +88,8 @@ void addLiveMemory(const CheckContext& context, const Deliveries& deliveries, st
       const bool listed = k != Deliveries::kNone;
       // A transfer that may stay unlisted runs as soon as its tensor is ready.
       const double sent = listed ? plan.transfers[k].start : ready;
-      const double gone = listed ? plan.transfers[k].end : ready + problem.transferSeconds(TensorId(t), home, device);
+      const double gone =
+          listed ? plan.transfers[k].end : ready + problem.transferSeconds(TensorId(t), home, device);
       here.from = std::min(here.from, sent);
       here.to = std::max(here.to, end);
       kept = std::max(kept, gone);
@@ -97,7 +100,8 @@ void addLiveMemory(const CheckContext& context, const Deliveries& deliveries, st
       arrival[device.index()] = {};
     }
   }
-  for (std::size_t d = 0; d < devices.size(); ++d) devices[d].memory_bytes += static_cast<double>(memory.peak(DeviceId(d)));
+  for (std::size_t d = 0; d < devices.size(); ++d)
+    devices[d].memory_bytes += static_cast<double>(memory.peak(DeviceId(d)));
 }
 
 }  // namespace allot

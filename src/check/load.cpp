@@ -6,10 +6,12 @@ namespace {
 
 constexpr int kForwardPart = 0, kRest = 1;
 
-int partOf(Phase phase) { return phase == Phase::kForward ? kForwardPart : kRest; }
+int partOf(Phase phase) {
+  return phase == Phase::kForward ? kForwardPart : kRest;
+}
 
 struct StageLoad {
-  double compute[2] = {0, 0};        // forward, rest; of the whole stage
+  double compute[2] = {0, 0};  // forward, rest; of the whole stage
   double communication[2] = {0, 0};
   double sync = 0;
   double weight_bytes = 0;
@@ -31,7 +33,8 @@ void addCommunication(const CheckContext& context, const StageView& stages, std:
   const Problem& problem = context.problem;
   const bool via_host = context.transfers() == Transfers::kViaHost;
   constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-  std::vector<std::size_t> reached(stages.count(), kNever);  // the last tensor that each stage was counted for
+  std::vector<std::size_t> reached(stages.count(),
+                                   kNever);  // the last tensor that each stage was counted for
   for (std::size_t t = 0; t < problem.firstOrderTensor(); ++t) {
     const TensorId tensor(t);
     const OpId producer = problem.graph.producer(tensor);
@@ -50,9 +53,11 @@ void addCommunication(const CheckContext& context, const StageView& stages, std:
         loads[target].communication[part] += seconds;
         continue;
       }
-      if (!cut && problem.cluster.isAccelerator(from)) loads[source].communication[part] += problem.toHostSeconds(tensor, from);
+      if (!cut && problem.cluster.isAccelerator(from))
+        loads[source].communication[part] += problem.toHostSeconds(tensor, from);
       cut = true;
-      if (problem.cluster.isAccelerator(to)) loads[target].communication[part] += problem.fromHostSeconds(tensor, to);
+      if (problem.cluster.isAccelerator(to))
+        loads[target].communication[part] += problem.fromHostSeconds(tensor, to);
     }
   }
 }
@@ -67,9 +72,10 @@ double syncSeconds(const CheckContext& context, const std::vector<DeviceId>& dev
       if (a == b) continue;
       const Link* link = context.problem.pairLink(a, b);
       if (link == nullptr && load.weight_bytes == 0) continue;
-      const double seconds = link == nullptr ? std::numeric_limits<double>::infinity()
-                                             : 2 * (r - 1) / r * load.weight_bytes / link->bandwidth_bytes_per_second +
-                                                   2 * (r - 1) * link->latency_seconds;
+      const double seconds = link == nullptr
+                                 ? std::numeric_limits<double>::infinity()
+                                 : 2 * (r - 1) / r * load.weight_bytes / link->bandwidth_bytes_per_second +
+                                       2 * (r - 1) * link->latency_seconds;
       slowest = std::max(slowest, seconds);
     }
   }
@@ -100,7 +106,8 @@ std::vector<double> stashBytes(const Problem& problem, const StageView& stages) 
 
 std::vector<double> stageMemory(const CheckContext& context, const StageView& stages) {
   std::vector<double> memory(stages.count(), 0);
-  for (std::size_t i = 0; i < context.problem.opCount(); ++i) memory[stages.of_op[i]] += context.residentBytes(OpId(i));
+  for (std::size_t i = 0; i < context.problem.opCount(); ++i)
+    memory[stages.of_op[i]] += context.residentBytes(OpId(i));
   if (!context.modes().in_flight) return memory;
   const std::vector<double> stash = stashBytes(context.problem, stages);
   for (std::size_t s = 0; s < stages.count(); ++s) {
@@ -134,7 +141,8 @@ Figures checkThroughput(const CheckContext& context) {
     const double forward = joined(modes.overlap, load.compute[0], load.communication[0]) / r;
     const double rest = joined(modes.overlap, load.compute[1], load.communication[1]) / r + load.sync;
     const bool by_parts = modes.training_load == TrainingLoad::kMaxParts;
-    const double seconds = by_parts ? forward + rest : joined(modes.overlap, compute, communication) / r + load.sync;
+    const double seconds =
+        by_parts ? forward + rest : joined(modes.overlap, compute, communication) / r + load.sync;
     if (!std::isfinite(seconds)) {
       context.findings.add("stage {} on device \"{}\" has no finite load: a link it needs is missing", s,
                            context.deviceName(stages.devices[s][0]));
@@ -148,7 +156,8 @@ Figures checkThroughput(const CheckContext& context) {
     }
   }
   figures.value = modes.training_load == TrainingLoad::kMaxParts ? largest_forward + largest_rest : largest;
-  checkMemoryLimits(context, figures.devices, modes.in_flight ? "resident and samples in flight" : "resident");
+  checkMemoryLimits(context, figures.devices,
+                    modes.in_flight ? "resident and samples in flight" : "resident");
   return figures;
 }
 

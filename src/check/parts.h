@@ -1,7 +1,8 @@
 // The parts of the checker and what they hand to one another.
 //
-// Every part recomputes from Problem and Plan by the definitions of docs/semantics.md, adds what is wrong to the findings
-// and returns what later parts need. Each is linear in ops, tensors and transfers but for sorting intervals per device.
+// Every part recomputes from Problem and Plan by the definitions of docs/semantics.md, adds what is wrong to
+// the findings and returns what later parts need. Each is linear in ops, tensors and transfers but for
+// sorting intervals per device.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace allot {
 
-inline constexpr double kRelative = 1e-9;         // agreement of values, loads and bytes
+inline constexpr double kRelative = 1e-9;          // agreement of values, loads and bytes
 inline constexpr double kAbsoluteSeconds = 1e-12;  // agreement of times near zero
 
 struct CheckContext {
@@ -28,7 +29,9 @@ struct CheckContext {
   const Modes& modes() const { return plan.modes; }
   Transfers transfers() const { return plan.modes.transfers ? *plan.modes.transfers : problem.transfers(); }
   const std::string& opName(OpId op) const { return problem.graph.op_name[op.index()]; }
-  const std::string& deviceName(DeviceId device) const { return problem.cluster.devices[device.index()].name; }
+  const std::string& deviceName(DeviceId device) const {
+    return problem.cluster.devices[device.index()].name;
+  }
   std::string tensorName(TensorId tensor) const {
     return fmt::format("tensor {} of op \"{}\"", tensor.index(), opName(problem.graph.producer(tensor)));
   }
@@ -42,14 +45,15 @@ struct CheckContext {
   }
   double memoryLimit(DeviceId device) const {
     const auto& memory = problem.cluster.devices[device.index()].memory_bytes;
-    return memory ? static_cast<double>(*memory) * (1 - modes().headroom) : std::numeric_limits<double>::infinity();
+    return memory ? static_cast<double>(*memory) * (1 - modes().headroom)
+                  : std::numeric_limits<double>::infinity();
   }
 };
 
 // What the plan is worth and what each device carries, recomputed.
 struct Figures {
   double value = std::numeric_limits<double>::quiet_NaN();  // NaN = could not be computed
-  std::vector<DeviceUse> devices;                           // by device
+  std::vector<DeviceUse> devices;                           // by device; NaN where unknown
 };
 
 // Throughput: the stages of a plan, one per used device where the plan lists none.
@@ -61,8 +65,8 @@ struct StageView {
   std::size_t count() const { return devices.size(); }
 };
 
-// Complete, and every op where class, pins, forbids, groups and `together` sets let it be. False when nothing further can
-// be computed.
+// Complete, and every op where class, pins, forbids, groups and `together` sets let it be. False when nothing
+// further can be computed.
 bool checkPlacement(const CheckContext& context);
 
 // Each device's bytes against its limit.
@@ -83,15 +87,16 @@ Figures checkEvents(const CheckContext& context);
 struct Deliveries {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  // Index of the plan's transfer that serves each consumer, at the consumer's position in the graph's list of all tensors'
-  // consumers.
+  // Index of the plan's transfer that serves each consumer, at the consumer's position in the graph's list of
+  // all tensors' consumers.
   std::vector<std::uint32_t> cover;
 };
 
 // Ends, times and ports of all listed transfers.
 Deliveries checkTransfers(const CheckContext& context, double tolerance);
 // Peak of live tensors, by device.
-void addLiveMemory(const CheckContext& context, const Deliveries& deliveries, std::vector<DeviceUse>& devices);
+void addLiveMemory(const CheckContext& context, const Deliveries& deliveries,
+                   std::vector<DeviceUse>& devices);
 
 // Latency by subgraph calls.
 Figures checkCalls(const CheckContext& context);

@@ -14,7 +14,8 @@ bool checkTimesGiven(const CheckContext& context) {
     return false;
   }
   if (plan.start.size() != n || plan.end.size() != n) {
-    context.findings.add("the schedule gives {} starts and {} ends for {} ops", plan.start.size(), plan.end.size(), n);
+    context.findings.add("the schedule gives {} starts and {} ends for {} ops", plan.start.size(),
+                         plan.end.size(), n);
     return false;
   }
   bool sound = true;
@@ -55,8 +56,9 @@ void checkDevicesExclusive(const CheckContext& context, double tolerance) {
   for (std::size_t d = 0; d < busy.size(); ++d) {
     const double launch = problem.cluster.classOf(DeviceId(d)).launch_seconds;
     findConflicts(busy[d], launch, tolerance, [&](const Busy& first, const Busy& next) {
-      context.findings.add("device \"{}\" runs op \"{}\" until {} but starts op \"{}\" at {}", context.deviceName(DeviceId(d)),
-                           context.opName(OpId(first.id)), first.end + launch, context.opName(OpId(next.id)), next.start);
+      context.findings.add("device \"{}\" runs op \"{}\" until {} but starts op \"{}\" at {}",
+                           context.deviceName(DeviceId(d)), context.opName(OpId(first.id)),
+                           first.end + launch, context.opName(OpId(next.id)), next.start);
     });
   }
 }
@@ -70,30 +72,34 @@ void checkInputs(const CheckContext& context, const Deliveries& deliveries, doub
     const OpId producer = graph.producer(tensor);
     const double ready = plan.end[producer.index()];
     const DeviceId from = context.deviceOf(producer);
-    for (std::uint32_t slot = graph.tensor_consumers.begin[t]; slot < graph.tensor_consumers.begin[t + 1]; ++slot) {
+    for (std::uint32_t slot = graph.tensor_consumers.begin[t]; slot < graph.tensor_consumers.begin[t + 1];
+         ++slot) {
       const OpId consumer = graph.tensor_consumers.items[slot];
       const double start = plan.start[consumer.index()];
       const DeviceId to = context.deviceOf(consumer);
       if (from == to || problem.isOrder(tensor)) {
         if (start >= ready - tolerance) continue;
-        context.findings.add("op \"{}\" starts at {} but op \"{}\", which it waits for, ends at {}", context.opName(consumer),
-                             start, context.opName(producer), ready);
+        context.findings.add("op \"{}\" starts at {} but op \"{}\", which it waits for, ends at {}",
+                             context.opName(consumer), start, context.opName(producer), ready);
         continue;
       }
       if (deliveries.cover[slot] != Deliveries::kNone) {
         const double arrival = plan.transfers[deliveries.cover[slot]].end;
         if (start >= arrival - tolerance) continue;
-        context.findings.add("op \"{}\" starts at {} but {} arrives on device \"{}\" at {}", context.opName(consumer), start,
-                             context.tensorName(tensor), context.deviceName(to), arrival);
+        context.findings.add("op \"{}\" starts at {} but {} arrives on device \"{}\" at {}",
+                             context.opName(consumer), start, context.tensorName(tensor),
+                             context.deviceName(to), arrival);
         continue;
       }
       const double seconds = problem.transferSeconds(tensor, from, to);
       if (seconds != 0 && context.modes().link_mode != LinkMode::kFree) {
-        context.findings.add("{} is not sent from device \"{}\" to op \"{}\" on \"{}\"", context.tensorName(tensor),
-                             context.deviceName(from), context.opName(consumer), context.deviceName(to));
+        context.findings.add("{} is not sent from device \"{}\" to op \"{}\" on \"{}\"",
+                             context.tensorName(tensor), context.deviceName(from), context.opName(consumer),
+                             context.deviceName(to));
       } else if (!(start >= ready + seconds - tolerance)) {
-        context.findings.add("op \"{}\" starts at {} but {} cannot be on device \"{}\" before {}", context.opName(consumer), start,
-                             context.tensorName(tensor), context.deviceName(to), ready + seconds);
+        context.findings.add("op \"{}\" starts at {} but {} cannot be on device \"{}\" before {}",
+                             context.opName(consumer), start, context.tensorName(tensor),
+                             context.deviceName(to), ready + seconds);
       }
     }
   }
@@ -108,15 +114,16 @@ double checkCompletions(const CheckContext& context, double makespan, double tol
     latest = std::max(latest, plan.end[i]);
   }
   if (!plan.completion.empty() && plan.completion.size() != completion.size()) {
-    context.findings.add("the plan gives {} completions for {} models", plan.completion.size(), completion.size());
+    context.findings.add("the plan gives {} completions for {} models", plan.completion.size(),
+                         completion.size());
   }
   double sum = 0;
   for (std::size_t m = 0; m < completion.size(); ++m) {
     sum += problem.model_weight[m] * completion[m];
     if (plan.completion.size() != completion.size() || std::isnan(plan.completion[m])) continue;
     if (std::fabs(plan.completion[m] - completion[m]) <= tolerance) continue;
-    context.findings.add("model \"{}\": the plan says completion {} but it is {}", problem.graph.model_name[m],
-                         plan.completion[m], completion[m]);
+    context.findings.add("model \"{}\": the plan says completion {} but it is {}",
+                         problem.graph.model_name[m], plan.completion[m], completion[m]);
   }
   return *context.modes().goal == Goal::kCompletion ? sum : makespan;
 }

@@ -21,7 +21,8 @@ StageView stagesByDevice(const CheckContext& context) {
 }
 
 // The devices of one stage: known, in no other stage, of one class.
-bool checkStageDevices(const CheckContext& context, std::size_t s, std::vector<std::uint32_t>& stage_of_device) {
+bool checkStageDevices(const CheckContext& context, std::size_t s,
+                       std::vector<std::uint32_t>& stage_of_device) {
   Findings& findings = context.findings;
   const PlanStage& stage = context.plan.stages[s];
   if (stage.devices.empty()) {
@@ -41,7 +42,8 @@ bool checkStageDevices(const CheckContext& context, std::size_t s, std::vector<s
     owner = static_cast<std::uint32_t>(s);
   }
   if (stage.devices.size() > 1 && !context.modes().replicate) {
-    findings.add("stage {} has {} devices but the plan was made without replication", s, stage.devices.size());
+    findings.add("stage {} has {} devices but the plan was made without replication", s,
+                 stage.devices.size());
   }
   const auto& devices = context.problem.cluster.devices;
   const ClassId cls = devices[stage.devices[0].index()].cls;
@@ -58,7 +60,8 @@ bool checkStageDevices(const CheckContext& context, std::size_t s, std::vector<s
 bool checkStageOps(const CheckContext& context, std::size_t s, std::vector<std::uint32_t>& of_op) {
   const PlanStage& stage = context.plan.stages[s];
   bool sound = true;
-  if (stage.ops.empty()) context.findings.add("stage {} on device \"{}\" has no ops", s, context.deviceName(stage.devices[0]));
+  if (stage.ops.empty())
+    context.findings.add("stage {} on device \"{}\" has no ops", s, context.deviceName(stage.devices[0]));
   for (const OpId op : stage.ops) {
     if (!context.isOp(op)) {
       context.findings.add("stage {} names op number {} of {}", s, op.value, context.problem.opCount());
@@ -73,14 +76,15 @@ bool checkStageOps(const CheckContext& context, std::size_t s, std::vector<std::
     }
     owner = static_cast<std::uint32_t>(s);
     if (context.deviceOf(op) != stage.devices[0]) {
-      context.findings.add("op \"{}\" is assigned to device \"{}\" but its stage {} runs on \"{}\"", context.opName(op),
-                           context.deviceName(context.deviceOf(op)), s, context.deviceName(stage.devices[0]));
+      context.findings.add("op \"{}\" is assigned to device \"{}\" but its stage {} runs on \"{}\"",
+                           context.opName(op), context.deviceName(context.deviceOf(op)), s,
+                           context.deviceName(stage.devices[0]));
       sound = false;
     }
     for (std::size_t r = 1; r < stage.devices.size(); ++r) {
       if (context.problem.allowed(context.problem.unit(op), stage.devices[r])) continue;
-      context.findings.add("op \"{}\" may not run on device \"{}\", a replica of stage {}", context.opName(op),
-                           context.deviceName(stage.devices[r]), s);
+      context.findings.add("op \"{}\" may not run on device \"{}\", a replica of stage {}",
+                           context.opName(op), context.deviceName(stage.devices[r]), s);
     }
   }
   return sound;
@@ -108,10 +112,13 @@ bool viewListedStages(const CheckContext& context, StageView& view) {
 }  // namespace
 
 bool viewStages(const CheckContext& context, StageView& stages) {
-  if (context.plan.stages.empty()) stages = stagesByDevice(context);
-  else if (!viewListedStages(context, stages)) return false;
+  if (context.plan.stages.empty())
+    stages = stagesByDevice(context);
+  else if (!viewListedStages(context, stages))
+    return false;
   const std::uint32_t most = context.modes().max_stages;
-  if (most != 0 && stages.count() > most) context.findings.add("the plan has {} stages but may have {}", stages.count(), most);
+  if (most != 0 && stages.count() > most)
+    context.findings.add("the plan has {} stages but may have {}", stages.count(), most);
   return true;
 }
 

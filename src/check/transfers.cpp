@@ -32,7 +32,8 @@ class TransferChecker {
   const double tolerance_;
   Deliveries deliveries_;
   Csr<std::uint32_t> by_tensor_;  // sound transfers of each tensor
-  // Scratch of the tensor at hand: whose consumer an op is, its place in the list, consumers on each device, who was sent to.
+  // Scratch of the tensor at hand: whose consumer an op is, its place in the list, consumers on each device,
+  // who was sent to.
   std::vector<TensorId> owner_;
   std::vector<std::uint32_t> slot_;
   std::vector<std::uint32_t> consumers_on_;
@@ -56,13 +57,15 @@ class TransferChecker {
     const PlanTransfer& transfer = context_.plan.transfers[k];
     Findings& findings = context_.findings;
     if (transfer.tensor.index() >= graph_.tensorCount()) {
-      findings.add("transfer {} names tensor number {} of {}", k, transfer.tensor.value, graph_.tensorCount());
+      findings.add("transfer {} names tensor number {} of {}", k, transfer.tensor.value,
+                   graph_.tensorCount());
     } else if (!context_.isDevice(transfer.from) || !context_.isDevice(transfer.to)) {
       findings.add("transfer {} of {} names an unknown device", k, context_.tensorName(transfer.tensor));
     } else if (!std::isfinite(transfer.start) || !std::isfinite(transfer.end)) {
       findings.add("transfer {} of {} has no start or end", k, context_.tensorName(transfer.tensor));
     } else if (context_.problem.isOrder(transfer.tensor)) {
-      findings.add("transfer {} of {} sends an order constraint, which carries no data", k, context_.tensorName(transfer.tensor));
+      findings.add("transfer {} of {} sends an order constraint, which carries no data", k,
+                   context_.tensorName(transfer.tensor));
     } else {
       return true;
     }
@@ -91,8 +94,8 @@ class TransferChecker {
     const std::string& to = context_.deviceName(transfer.to);
     const OpId producer = graph_.producer(transfer.tensor);
     if (transfer.from != context_.deviceOf(producer)) {
-      findings.add("{} is sent from device \"{}\" but lies on \"{}\"", context_.tensorName(transfer.tensor), from,
-                   context_.deviceName(context_.deviceOf(producer)));
+      findings.add("{} is sent from device \"{}\" but lies on \"{}\"", context_.tensorName(transfer.tensor),
+                   from, context_.deviceName(context_.deviceOf(producer)));
       return;
     }
     if (transfer.from == transfer.to) {
@@ -101,13 +104,14 @@ class TransferChecker {
     }
     const double ready = context_.plan.end[producer.index()];
     if (transfer.start < ready - tolerance_) {
-      findings.add("{} is sent to device \"{}\" at {} but is ready at {}", context_.tensorName(transfer.tensor), to,
-                   transfer.start, ready);
+      findings.add("{} is sent to device \"{}\" at {} but is ready at {}",
+                   context_.tensorName(transfer.tensor), to, transfer.start, ready);
     }
     const double seconds = context_.problem.transferSeconds(transfer.tensor, transfer.from, transfer.to);
     if (!(std::fabs(transfer.end - transfer.start - seconds) <= tolerance_)) {
-      findings.add("the transfer of {} from device \"{}\" to \"{}\" takes {} s in the plan but {} s by the problem",
-                   context_.tensorName(transfer.tensor), from, to, transfer.end - transfer.start, seconds);
+      findings.add(
+          "the transfer of {} from device \"{}\" to \"{}\" takes {} s in the plan but {} s by the problem",
+          context_.tensorName(transfer.tensor), from, to, transfer.end - transfer.start, seconds);
     }
   }
 
@@ -118,13 +122,16 @@ class TransferChecker {
     std::uint32_t served = 0;
     for (const OpId consumer : transfer.consumers) {
       if (!context_.isOp(consumer) || owner_[consumer.index()] != transfer.tensor) {
-        findings.add("{} is sent to device \"{}\" for {}, which does not read it", context_.tensorName(transfer.tensor), to,
-                     context_.isOp(consumer) ? fmt::format("op \"{}\"", context_.opName(consumer)) : "an unknown op");
+        findings.add(
+            "{} is sent to device \"{}\" for {}, which does not read it",
+            context_.tensorName(transfer.tensor), to,
+            context_.isOp(consumer) ? fmt::format("op \"{}\"", context_.opName(consumer)) : "an unknown op");
         continue;
       }
       if (context_.deviceOf(consumer) != transfer.to) {
-        findings.add("{} is sent to device \"{}\" for op \"{}\", which is on \"{}\"", context_.tensorName(transfer.tensor), to,
-                     context_.opName(consumer), context_.deviceName(context_.deviceOf(consumer)));
+        findings.add("{} is sent to device \"{}\" for op \"{}\", which is on \"{}\"",
+                     context_.tensorName(transfer.tensor), to, context_.opName(consumer),
+                     context_.deviceName(context_.deviceOf(consumer)));
         continue;
       }
       std::uint32_t& cover = deliveries_.cover[slot_[consumer.index()]];
@@ -149,8 +156,10 @@ class TransferChecker {
   void checkSentOnce(const PlanTransfer& transfer, std::uint32_t served, const std::string& to) {
     TensorId& last = sent_to_[transfer.to.index()];
     if (last == transfer.tensor) {
-      context_.findings.add("{} is sent to device \"{}\" more than once", context_.tensorName(transfer.tensor), to);
-    } else if (const std::uint32_t there = consumers_on_[transfer.to.index()]; served != there || there == 0) {
+      context_.findings.add("{} is sent to device \"{}\" more than once",
+                            context_.tensorName(transfer.tensor), to);
+    } else if (const std::uint32_t there = consumers_on_[transfer.to.index()];
+               served != there || there == 0) {
       context_.findings.add("the transfer of {} to device \"{}\" serves {} of its {} consumers there",
                             context_.tensorName(transfer.tensor), to, served, there);
     }
@@ -175,16 +184,21 @@ class TransferChecker {
       const char* port = one_port ? "port" : p < devices ? "send port" : "receive port";
       findConflicts(ports[p], 0, tolerance_, [&](const Busy& first, const Busy& next) {
         context_.findings.add("the {} of device \"{}\" is held by {} until {} but takes {} at {}", port,
-                              context_.deviceName(DeviceId(p % devices)), tensorOf(first), first.end, tensorOf(next), next.start);
+                              context_.deviceName(DeviceId(p % devices)), tensorOf(first), first.end,
+                              tensorOf(next), next.start);
       });
     }
   }
 
-  std::string tensorOf(const Busy& busy) const { return context_.tensorName(context_.plan.transfers[busy.id].tensor); }
+  std::string tensorOf(const Busy& busy) const {
+    return context_.tensorName(context_.plan.transfers[busy.id].tensor);
+  }
 };
 
 }  // namespace
 
-Deliveries checkTransfers(const CheckContext& context, double tolerance) { return TransferChecker(context, tolerance).run(); }
+Deliveries checkTransfers(const CheckContext& context, double tolerance) {
+  return TransferChecker(context, tolerance).run();
+}
 
 }  // namespace allot
