@@ -1,78 +1,12 @@
-// The checker on tiny problems whose values are worked out by hand, and on plans that each break one rule.
-#include "allot/check.h"
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-#include <string>
-#include <vector>
+// The checker on throughput plans of tiny problems whose values are worked out by hand, and on plans that
+// each break one rule.
+#include "check_maker.h"
 
 namespace allot {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// Builds problems in a few lines; classes come first, then devices, ops, tensors.
-class Maker {
- public:
-  Problem problem;
-
-  void cls(const std::string& name, DeviceKind kind = DeviceKind::kAccelerator, double launch = 0) {
-    problem.cluster.classes.push_back({name, kind, launch, 1});
-  }
-  DeviceId device(const std::string& name, std::size_t cls, std::optional<std::int64_t> memory = {}) {
-    problem.cluster.devices.push_back({name, ClassId(cls), memory, HostId()});
-    return DeviceId(problem.deviceCount() - 1);
-  }
-  OpId op(const std::string& name, const std::vector<double>& seconds, Phase phase = Phase::kForward) {
-    const OpId id = problem.graph.addOp(name);
-    problem.graph.op_phase[id.index()] = phase;
-    problem.op_seconds.insert(problem.op_seconds.end(), seconds.begin(), seconds.end());
-    return id;
-  }
-  TensorId tensor(OpId from, const std::vector<OpId>& to, double seconds, std::int64_t bytes = 0) {
-    return problem.addTensor(from, to, bytes, seconds);
-  }
-  void group(const std::vector<OpId>& ops) {
-    const GroupId id(problem.graph.group_name.size());
-    problem.graph.group_name.push_back("g" + std::to_string(id.index()));
-    for (const OpId op : ops) problem.graph.op_group[op.index()] = id;
-  }
-  void finish(Goal goal) {
-    problem.modes.goal = goal;
-    const auto done = problem.finish();
-    ASSERT_TRUE(done) << done.error().text();
-  }
-};
-
-Plan planFor(const Problem& problem, std::vector<DeviceId> assignment, double value) {
-  Plan plan;
-  plan.modes = problem.modes;
-  plan.status = Status::kFeasible;
-  plan.value = value;
-  plan.bound = 0;
-  plan.assignment = std::move(assignment);
-  return plan;
-}
-
-void expectValid(const Problem& problem, const Plan& plan) {
-  const CheckReport report = check(problem, plan);
-  for (const std::string& violation : report.violations) ADD_FAILURE() << violation;
-  EXPECT_NEAR(report.value, plan.value, 1e-12);
-}
-
-// The plan breaks one rule only, and the sentence holds every part.
-void expectOnly(const Problem& problem, const Plan& plan, const std::vector<std::string>& parts) {
-  const CheckReport report = check(problem, plan);
-  ASSERT_FALSE(report.ok()) << "accepted, expected: " << parts[0];
-  EXPECT_EQ(report.violations.size(), 1u) << report.violations.back();
-  for (const std::string& part : parts) {
-    EXPECT_NE(report.violations[0].find(part), std::string::npos) << report.violations[0] << " lacks " << part;
-  }
-}
-
-// Two accelerators and a cpu; x (2 s) -> y (3 s) -> z (4 s), ten times as long on the cpu; x's tensor takes 0.5 s, y's 1 s.
+// Two accelerators and a cpu; x (2 s) -> y (3 s) -> z (4 s), ten times as long on the cpu; x's tensor takes
+// 0.5 s, y's 1 s.
 class Chain : public testing::Test {
  protected:
   Maker m;
@@ -238,7 +172,8 @@ TEST(CheckPlacement, ConstraintsAreNamed) {
   m.cls("acc");
   m.cls("cpu", DeviceKind::kCpu);
   const DeviceId a = m.device("a", 0), b = m.device("b", 0), c = m.device("c", 1);
-  const OpId u = m.op("u", {1, kCannotRun}), v = m.op("v", {1, 1}), w = m.op("w", {1, 1}), s = m.op("s", {1, 1});
+  const OpId u = m.op("u", {1, kCannotRun}), v = m.op("v", {1, 1}), w = m.op("w", {1, 1}),
+             s = m.op("s", {1, 1});
   m.group({u, v});
   m.problem.constraints.pin = {{w, b}};
   m.problem.constraints.forbid = {{v, b}};
@@ -251,11 +186,19 @@ TEST(CheckPlacement, ConstraintsAreNamed) {
   expectOnly(m.problem, planFor(m.problem, {a, a, a, a}, 4), {"\"w\" is pinned to device \"b\"", "\"a\""});
   expectOnly(m.problem, planFor(m.problem, {b, b, b, b}, 4), {"\"v\" is forbidden on device \"b\""});
   expectOnly(m.problem, planFor(m.problem, {a, a, b, a}, 3), {"\"s\" is on device \"a\"", "\"w\"", "\"b\""});
-  Plan plan = planFor(m.problem, {a, a, c, c}, 2);
-  plan.modes.replicate = true;
-  plan.assignment = {a, a, b, b};
-  plan.stages = {{{a}, {u, v}}, {{b}, {w, s}}};
-  expectValid(m.problem, plan);
+}
+
+TEST(CheckPlacement, ReplicasObeyConstraintsToo) {
+  Maker m;
+  m.cls("acc");
+  const DeviceId a = m.device("a", 0), b = m.device("b", 0);
+  const OpId u = m.op("u", {1});
+  m.problem.constraints.forbid = {{u, b}};
+  m.problem.modes.replicate = true;
+  m.finish(Goal::kThroughput);
+  Plan plan = planFor(m.problem, {a}, 0.5);
+  plan.stages = {{{a, b}, {u}}};
+  expectOnly(m.problem, plan, {"\"u\" may not run on device \"b\"", "replica of stage 0"});
 }
 
 TEST(CheckThroughput, TensorIsPaidOncePerDevice) {
@@ -285,7 +228,8 @@ TEST(CheckThroughput, ByLinkMatrixAndLaunch) {
   m.tensor(v, {zero}, 0);
   m.finish(Goal::kThroughput);
   EXPECT_EQ(m.problem.transfers(), Transfers::kByLink);
-  expectValid(m.problem, planFor(m.problem, {a, b, b}, 1.625));  // launch after u and v, none after the op of no time
+  expectValid(m.problem,
+              planFor(m.problem, {a, b, b}, 1.625));  // launch after u and v, none after the op of no time
   expectValid(m.problem, planFor(m.problem, {b, a, a}, 3.125));
 }
 
