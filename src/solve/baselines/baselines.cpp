@@ -58,7 +58,7 @@ constexpr Solver kBaselines[] = {
      baseline::eft},
     {"spt", "shortest model first, each op where it finishes first", "heuristic: no guarantee", completion, baseline::spt},
     {"spt-fastest", "shortest model first, each op on its fastest device",
-     "heuristic: optimal for chains that all are fastest on one device and are kept there", completion,
+     "heuristic: no guarantee", completion,
      baseline::sptFastest},
 };
 
