@@ -13,7 +13,7 @@
 
 #include "allot/formats.h"
 #include "base/random.h"
-#include "solve/baselines/list_solvers.h"
+#include "solve/baselines/list_schedule.h"
 #include "solve/baselines/module_order.h"
 
 namespace allot {
@@ -320,7 +320,8 @@ TEST(Baselines, PeftLooksAheadWhereHeftDoesNot) {
   m.device().device();
   const OpId a = m.op({1, 2}), b = m.op({kInfinity, 1});
   m.edge(a, b, 10);
-  EXPECT_EQ(makespan(m.done(), schedule(m.problem, "heft")), 12);
+  m.done();
+  EXPECT_EQ(makespan(m.problem, schedule(m.problem, "heft")), 12);
   EXPECT_EQ(makespan(m.problem, schedule(m.problem, "peft")), 3);
 }
 
@@ -556,6 +557,43 @@ TEST(Baselines, StopsWhenAsked) {
     EXPECT_TRUE(recorder.plans.empty()) << name;
   }
 }
+
+// Makespans in milliseconds, in link mode free, that an earlier, separate implementation of the same rules found.
+struct Known {
+  const char* file;
+  const char* solver;
+  double milliseconds;
+};
+
+class MoiraiFigures : public testing::TestWithParam<Known> {};
+
+TEST_P(MoiraiFigures, Agree) {
+  const char* data = std::getenv("ALLOT_DATA");
+  if (!data) GTEST_SKIP() << "ALLOT_DATA is not set";
+  const std::string file = std::string(data) + "/moirai/" + GetParam().file;
+  std::ifstream stream(file);
+  if (!stream) GTEST_SKIP() << file << " is absent";
+  std::stringstream text;
+  text << stream.rdbuf();
+  Warnings warnings;
+  Result<Problem> problem = readProblem(text.str(), file, {}, nullptr, warnings);
+  ASSERT_TRUE(problem) << problem.error().text();
+  Modes modes = problem->modes;
+  modes.goal = Goal::kLatency;
+  modes.link_mode = LinkMode::kFree;
+  ASSERT_TRUE(problem->setModes(modes));
+  const double found = 1e3 * makespan(*problem, schedule(*problem, GetParam().solver));
+  EXPECT_NEAR(found, GetParam().milliseconds, 0.02 * GetParam().milliseconds);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Baselines, MoiraiFigures,
+    testing::Values(Known{"googlenet.json", "heft", 1.385}, Known{"inceptionv4.json", "heft", 12.61},
+                    Known{"transformer.json", "heft", 20.07}, Known{"yolov5x.json", "heft", 23.50},
+                    Known{"googlenet.json", "peft", 1.458}, Known{"inceptionv4.json", "peft", 11.96},
+                    Known{"transformer.json", "peft", 18.46}, Known{"yolov5x.json", "peft", 23.50},
+                    Known{"googlenet.json", "etf", 1.918}, Known{"inceptionv4.json", "etf", 67.37},
+                    Known{"transformer.json", "etf", 20.73}, Known{"yolov5x.json", "etf", 23.50}));
 
 }  // namespace
 }  // namespace allot

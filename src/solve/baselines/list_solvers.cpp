@@ -137,11 +137,15 @@ ListOutcome scheduleEtf(const Problem& problem, const Budget& budget) {
     if (count % kPollInterval == 0 && budget.stopped()) return {std::nullopt, true};
     std::optional<EtfQueues::Entry> best;
     DeviceId device;
+    double seconds = 0;
     for (std::size_t d = 0; d < devices; ++d) {
       const auto usable = [&](OpId op) { return !placed[op.index()] && schedule.canPlace(op, DeviceId(d)); };
       const auto entry = queues[d].first(schedule.freeFrom(DeviceId(d)), usable);
-      if (!entry || (best && !(*entry < *best))) continue;
+      if (!entry) continue;
+      const double here = problem.opSeconds(std::get<2>(*entry), DeviceId(d));
+      if (best && !(std::tie(*entry, here) < std::tie(*best, seconds))) continue;
       best = entry;
+      seconds = here;
       device = DeviceId(d);
     }
     if (!best) return {};
@@ -208,7 +212,8 @@ SolveResult cpop(const Problem& problem, const Budget& budget, Progress& progres
   return report(scheduleList(problem, budget, key, cost), progress, "cpop");
 }
 
-// Among all ready ops and devices the pair that can start first; ties by topological order, then device.
+// Among all ready ops and devices the pair that can start first; ties by topological order, then by the faster device. Made
+// for identical devices: on unlike ones it often takes a slow device only because that one is idle.
 SolveResult etf(const Problem& problem, const Budget& budget, Progress& progress) {
   return report(scheduleEtf(problem, budget), progress, "etf");
 }
