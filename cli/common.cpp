@@ -108,16 +108,18 @@ std::string valueText(Goal goal, double value) {
   return seconds;
 }
 
-std::string withList(std::string document, std::string_view key, const std::vector<std::string>& lines) {
+std::string withMember(std::string document, std::string_view key, std::string_view json) {
   document.erase(document.rfind('}'));
   document.erase(document.find_last_not_of(" \n") + 1);
+  return fmt::format("{},\n  \"{}\": {}\n}}\n", document, key, json.substr(0, json.find_last_not_of('\n') + 1));
+}
+
+std::string withList(std::string document, std::string_view key, const std::vector<std::string>& lines) {
   JsonWriter list;
   list.beginArray();
   for (const std::string& line : lines) list.value(line);
   list.endArray();
-  std::string text = list.take();
-  text.pop_back();
-  return fmt::format("{},\n  \"{}\": {}\n}}\n", document, key, text);
+  return withMember(std::move(document), key, list.take());
 }
 
 }  // namespace allot::cli

@@ -75,7 +75,8 @@ bool progressWanted(const Arguments& arguments);
 std::string valueText(Goal goal, double value);
 std::string perSecondText(double value);
 std::string percentText(double share);
-// A written JSON object with one more member: a list of texts.
+// A written JSON object with one more member, itself JSON or a list of texts.
+std::string withMember(std::string document, std::string_view key, std::string_view json);
 std::string withList(std::string document, std::string_view key, const std::vector<std::string>& lines);
 
 }  // namespace allot::cli
