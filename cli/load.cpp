@@ -1,0 +1,176 @@
+// Reading what a verb works on: inputs, cluster, plan, options and constraints.
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "base/file_io.h"
+#include "common.h"
+#include "config_file.h"
+
+namespace allot::cli {
+namespace {
+
+template <class T>
+Result<T> inFile(Result<T> result, const std::string& file) {
+  if (result || !result.error().file.empty()) return result;
+  Error error = std::move(result).error();
+  error.file = file;
+  return fail(std::move(error));
+}
+
+Result<Problem> readInputs(const Arguments& arguments, std::span<const std::string> paths) {
+  ALLOT_TRY(const ReadOptions options, readOptionsOf(arguments));
+  std::optional<Cluster> cluster;
+  if (!arguments.cluster.empty()) {
+    ALLOT_TRY(cluster, loadCluster(arguments));
+  }
+  std::vector<Problem> problems;
+  for (const std::string& path : paths) {
+    const std::string file = displayName(path);
+    ALLOT_TRY(const std::string text, readFile(path));
+    Warnings warnings;
+    auto problem = readProblem(text, file, options, cluster ? &*cluster : nullptr, warnings);
+    printWarnings(arguments, file, warnings);
+    if (!problem) return problem;
+    problems.push_back(std::move(*problem));
+  }
+  return inFile(joinModels(std::move(problems)), displayName(paths.front()));
+}
+
+Result<std::vector<OpId>> matchingOps(const Problem& problem, const std::string& option, const std::string& pattern) {
+  std::vector<OpId> ops;
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    if (fnmatch(pattern.c_str(), problem.graph.op_name[i].c_str(), 0) == 0) ops.push_back(OpId(i));
+  }
+  if (ops.empty()) return usageError(option, fmt::format("no op matches \"{}\"", pattern), "name an op, or a pattern with * and ?");
+  return ops;
+}
+
+Result<DeviceId> deviceNamed(const Problem& problem, const std::string& option, std::string_view device) {
+  std::string known;
+  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+    const std::string& name = problem.cluster.devices[d].name;
+    if (name == device) return DeviceId(d);
+    if (d < 12) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+    if (d == 12) known += ", ...";
+  }
+  return usageError(option, fmt::format("unknown device \"{}\"", device), fmt::format("use one of {}", known));
+}
+
+Result<void> addPairs(const Problem& problem, const std::string& option, const std::vector<std::string>& texts,
+                      std::vector<std::pair<OpId, DeviceId>>& pairs) {
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      return usageError(option, fmt::format("\"{}\" is not PATTERN=DEVICE", text), fmt::format("write for example {} 'embed*=cpu0'", option));
+    }
+    ALLOT_TRY(const DeviceId device, deviceNamed(problem, option, std::string_view(text).substr(equals + 1)));
+    ALLOT_TRY(const std::vector<OpId> ops, matchingOps(problem, option, text.substr(0, equals)));
+    for (const OpId op : ops) pairs.emplace_back(op, device);
+  }
+  return {};
+}
+
+Result<void> addCommandConstraints(const Arguments& arguments, Problem& problem) {
+  if (arguments.pin.empty() && arguments.forbid.empty() && arguments.together.empty()) return {};
+  Constraints more;
+  ALLOT_CHECK(addPairs(problem, "--pin", arguments.pin, more.pin));
+  ALLOT_CHECK(addPairs(problem, "--forbid", arguments.forbid, more.forbid));
+  for (const std::string& pattern : arguments.together) {
+    ALLOT_TRY(std::vector<OpId> ops, matchingOps(problem, "--together", pattern));
+    more.together.push_back(std::move(ops));
+  }
+  return problem.addConstraints(more);
+}
+
+Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem& problem) {
+  ALLOT_CHECK(applyOptions(arguments, options));
+  if (!options.modes.goal) {
+    return usageError("--goal", "no goal is given, and the input names none", "add --goal throughput, latency or completion");
+  }
+  ALLOT_CHECK(inFile(problem.setModes(options.modes), displayName(arguments.inputs.front())));
+  options.modes = problem.modes;
+  return {};
+}
+
+Result<void> checkStreams(const Arguments& arguments) {
+  std::vector<std::string> all = arguments.inputs;
+  for (const std::string& path : {arguments.cluster, arguments.config, arguments.start}) all.push_back(path);
+  if (std::count(all.begin(), all.end(), "-") > 1) {
+    return usageError("-", "standard input can be read only once", "give all but one of the files by name");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ReadOptions> readOptionsOf(const Arguments& arguments) {
+  ReadOptions options;
+  if (!arguments.from.empty()) {
+    options.format = formatFromName(arguments.from);
+    if (!options.format) return usageError("--from", fmt::format("unknown format \"{}\"", arguments.from), "use one of " + formatNames());
+  }
+  if (!arguments.time_unit.empty()) options.time_unit = arguments.time_unit;
+  options.merge_edges = arguments.merge_edges;
+  return options;
+}
+
+Result<Cluster> loadCluster(const Arguments& arguments) {
+  const std::string file = displayName(arguments.cluster);
+  ALLOT_TRY(const std::string text, readFile(arguments.cluster));
+  Warnings warnings;
+  auto cluster = readCluster(text, file, warnings);
+  printWarnings(arguments, file, warnings);
+  return inFile(std::move(cluster), file);
+}
+
+Result<Plan> loadPlan(const Arguments& arguments, const std::string& path, const Problem& problem) {
+  const std::string file = displayName(path);
+  ALLOT_TRY(const std::string text, readFile(path));
+  Warnings warnings;
+  auto plan = readPlan(text, file, problem, warnings);
+  printWarnings(arguments, file, warnings);
+  return inFile(std::move(plan), file);
+}
+
+Result<void> requireComplete(const Problem& problem, const Plan& plan, const std::string& file) {
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    if (i < plan.assignment.size() && plan.assignment[i].valid()) continue;
+    return fail({ErrorCode::kBadInput, file, fmt::format("op \"{}\"", problem.graph.op_name[i]), "has no device in the plan",
+                 "give every op of the problem a device in \"assignment\""});
+  }
+  return {};
+}
+
+Result<void> applyOptions(const Arguments& arguments, Options& options) {
+  if (!arguments.config.empty()) ALLOT_CHECK(applyConfigFile(arguments.config, options));
+  for (const auto& [option, value] : arguments.options) {
+    auto done = setOption(options, option, value);
+    if (!done) return usageError("--" + option, done.error().message, done.error().remedy);
+  }
+  return {};
+}
+
+Result<Task> loadTask(const Arguments& arguments) {
+  ALLOT_CHECK(checkStreams(arguments));
+  ALLOT_TRY(Problem problem, readInputs(arguments, arguments.inputs));
+  ALLOT_CHECK(addCommandConstraints(arguments, problem));
+  Options options{problem.modes, {}};
+  ALLOT_CHECK(adoptOptions(arguments, options, problem));
+  return Task{std::move(problem), std::move(options)};
+}
+
+Result<PlannedTask> loadPlannedTask(const Arguments& arguments) {
+  ALLOT_CHECK(checkStreams(arguments));
+  const std::span<const std::string> paths(arguments.inputs);
+  ALLOT_TRY(Problem problem, readInputs(arguments, paths.first(paths.size() - 1)));
+  ALLOT_CHECK(addCommandConstraints(arguments, problem));
+  ALLOT_TRY(Plan plan, loadPlan(arguments, paths.back(), problem));
+  Options options{plan.modes, {}};
+  ALLOT_CHECK(adoptOptions(arguments, options, problem));
+  plan.modes = problem.modes;
+  return PlannedTask{std::move(problem), std::move(options), std::move(plan)};
+}
+
+}  // namespace allot::cli

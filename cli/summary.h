@@ -1,0 +1,16 @@
+// The text people read after a plan was made or valued.
+#pragma once
+
+#include <string>
+
+#include "allot/plan.h"
+#include "allot/problem.h"
+
+namespace allot::cli {
+
+// Value, bound, gap, who found it, bottleneck and a row per device.
+std::string planSummary(const Problem& problem, const Plan& plan);
+// The row per device alone.
+std::string deviceTable(const Problem& problem, const Plan& plan);
+
+}  // namespace allot::cli

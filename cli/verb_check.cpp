@@ -1,0 +1,122 @@
+// allot check and allot simulate: what a given plan is worth, and what is wrong with it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "allot/check.h"
+#include "allot/evaluate.h"
+#include "allot/solve.h"
+#include "base/file_io.h"
+#include "base/json_writer.h"
+#include "base/units.h"
+#include "common.h"
+#include "report/noise.h"
+#include "summary.h"
+
+namespace allot::cli {
+namespace {
+
+Result<int> checkPlan(const Arguments& arguments) {
+  ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
+  const CheckReport report = check(task.problem, task.plan);
+  if (arguments.json) {
+    JsonWriter out;
+    out.beginObject().field("ok", report.ok()).field("value", report.value).key("violations").beginArray();
+    for (const std::string& violation : report.violations) out.value(violation);
+    out.endArray().endObject();
+    ALLOT_CHECK(print(out.take()));
+  } else if (report.ok() && !arguments.quiet) {
+    ALLOT_CHECK(print(fmt::format("valid: {}\n", valueText(task.problem.goal(), report.value))));
+  }
+  if (report.ok()) return kExitOk;
+  const std::string file = displayName(arguments.inputs.back());
+  for (const std::string& violation : report.violations) {
+    printError({ErrorCode::kMismatch, file, "", violation, ""});
+    if (!arguments.verbose) break;
+  }
+  if (!arguments.verbose && report.violations.size() > 1 && !arguments.quiet) {
+    fmt::print(stderr, "{}: and {} more; -v shows them\n", file, report.violations.size() - 1);
+  }
+  return kExitMismatch;
+}
+
+// What the file claimed of another search is dropped: only what was computed here is said.
+Result<Evaluation> valued(const PlannedTask& task, const std::string& file) {
+  ALLOT_CHECK(requireComplete(task.problem, task.plan, file));
+  Evaluation evaluation = evaluate(task.problem, task.plan);
+  Plan& plan = evaluation.plan;
+  plan.modes = task.problem.modes;
+  plan.status = Status::kFeasible;
+  plan.bound = evaluation.valid() ? std::min(lowerBound(task.problem), plan.value) : 0;
+  plan.solver = "given";
+  plan.proof.clear();
+  plan.curve.clear();
+  plan.seconds = 0;
+  plan.time_limited = false;
+  plan.costs = task.problem.costs;
+  if (evaluation.valid() && plan.gap() <= kOptimalGap) plan.status = Status::kOptimal;
+  if (!evaluation.valid()) return evaluation;
+  const CheckReport report = check(task.problem, plan);
+  if (!report.ok()) {
+    return fail({ErrorCode::kInternal, file, "", "the checker disagrees with the evaluation: " + report.violations.front(),
+                 "please report this with the input"});
+  }
+  return evaluation;
+}
+
+std::string noiseJson(const NoiseReport& noise) {
+  JsonWriter out(0);
+  out.beginObject().field("share", noise.share).field("samples", static_cast<std::uint64_t>(noise.samples));
+  out.field("mean", noise.mean).field("p95", noise.p95).endObject();
+  return out.take();
+}
+
+Result<int> simulate(const Arguments& arguments) {
+  ALLOT_CHECK(checkWritable(arguments.output));
+  ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
+  ALLOT_TRY(const Evaluation evaluation, valued(task, displayName(arguments.inputs.back())));
+  const Plan& plan = evaluation.plan;
+  std::optional<NoiseReport> noise;
+  if (!arguments.noise.empty()) {
+    auto share = parseShare(arguments.noise);
+    if (!share) return usageError("--noise", share.error().message, share.error().remedy);
+    noise = valueUnderNoise(task.problem, plan, *share, task.options.run.seed);
+  }
+  if (arguments.json || !arguments.output.empty()) {
+    std::string document = withList(writePlan(task.problem, plan), "violations", evaluation.violations);
+    if (noise) document = withMember(std::move(document), "noise", noiseJson(*noise));
+    if (!arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, writePlan(task.problem, plan)));
+    if (arguments.json && arguments.output != "-") ALLOT_CHECK(print(document));
+  }
+  if (arguments.json || arguments.quiet || arguments.output == "-") return kExitOk;
+  std::string text = fmt::format("{}  {}\n", heading(fmt::format("{:<10}", name(task.problem.goal()))), valueText(task.problem.goal(), plan.value));
+  if (evaluation.valid()) {
+    text += fmt::format("bound       {} (gap {})\nvalid       yes\n", secondsText(plan.bound), percentText(plan.gap()));
+  } else {
+    text += fmt::format("valid       no, {} violations\n", evaluation.violations.size());
+    const std::size_t shown = arguments.verbose ? evaluation.violations.size() : std::min<std::size_t>(10, evaluation.violations.size());
+    for (std::size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", evaluation.violations[i]);
+    if (shown < evaluation.violations.size()) text += "  ... (-v shows all)\n";
+  }
+  if (noise) {
+    text += fmt::format("noise       {} on op times, {} samples: mean {}, 95 of 100 within {}\n", percentText(noise->share), noise->samples,
+                        secondsText(noise->mean), secondsText(noise->p95));
+  }
+  ALLOT_CHECK(print(text + "\n" + deviceTable(task.problem, plan)));
+  return kExitOk;
+}
+
+}  // namespace
+
+int runCheck(const Arguments& arguments) {
+  const auto code = checkPlan(arguments);
+  return code ? *code : printError(code.error());
+}
+
+int runSimulate(const Arguments& arguments) {
+  const auto code = simulate(arguments);
+  return code ? *code : printError(code.error());
+}
+
+}  // namespace allot::cli

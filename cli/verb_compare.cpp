@@ -1,0 +1,118 @@
+// allot compare: a loop over solvers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "allot/solve.h"
+#include "base/json_writer.h"
+#include "base/units.h"
+#include "common.h"
+#include "search.h"
+
+namespace allot::cli {
+namespace {
+
+struct Row {
+  std::string solver;
+  Plan plan;
+};
+
+Result<std::vector<std::string>> chosenSolvers(const Problem& problem, const std::string& wanted) {
+  std::vector<std::string> names;
+  if (wanted.empty() || wanted == "all") {
+    for (const Solver& solver : solvers()) {
+      if (solver.accepts(problem)) names.emplace_back(solver.name);
+    }
+    names.emplace_back(kPortfolio);
+    return names;
+  }
+  std::string_view rest = wanted;
+  for (;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string name(rest.substr(0, comma));
+    auto known = solverFor(problem, name.empty() ? "?" : name);
+    if (!known) return usageError("--solvers", known.error().message, known.error().remedy);
+    names.push_back(name);
+    if (comma == rest.size()) return names;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+std::string rowsJson(const Problem& problem, const std::vector<Row>& rows) {
+  JsonWriter out;
+  out.beginObject().field("problem", problem.name).field("goal", name(problem.goal())).key("rows").beginArray();
+  for (const Row& row : rows) {
+    const bool good = row.plan.hasPlan();
+    const double nothing = std::nan("");
+    out.beginObject().field("solver", row.solver).field("value", good ? row.plan.value : nothing);
+    out.field("bound", good ? row.plan.bound : nothing).field("gap", good ? row.plan.gap() : nothing);
+    out.field("seconds", row.plan.seconds).field("status", name(row.plan.status)).endObject();
+  }
+  out.endArray().endObject();
+  return out.take();
+}
+
+std::string rowsText(std::vector<Row> rows) {
+  const auto worth = [](const Row& row) { return row.plan.hasPlan() ? row.plan.value : std::numeric_limits<double>::infinity(); };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return worth(a) < worth(b); });
+  const double best = worth(rows.front());
+  std::vector<std::vector<std::string>> cells{{"solver", "value", "per second", "ratio", "bound", "gap", "time", "status"}};
+  for (const Row& row : rows) {
+    const Plan& plan = row.plan;
+    if (!plan.hasPlan()) {
+      cells.push_back({row.solver, "-", "-", "-", "-", "-", secondsText(plan.seconds), std::string(name(plan.status))});
+      continue;
+    }
+    cells.push_back({row.solver, secondsText(plan.value), perSecondText(plan.value), best > 0 ? fmt::format("{:.3f}", plan.value / best) : "1",
+                     secondsText(plan.bound), percentText(plan.gap()), secondsText(plan.seconds), std::string(name(plan.status))});
+  }
+  return tableText(cells);
+}
+
+Result<int> compare(const Arguments& arguments) {
+  ALLOT_TRY(const Task task, loadTask(arguments));
+  ALLOT_TRY(const std::vector<std::string> names, chosenSolvers(task.problem, arguments.solvers));
+  const std::atomic<bool>& stop = catchStopSignals();
+  RunOptions run = task.options.run;
+  run.time_limit_seconds = std::max(1.0, run.time_limit_seconds / static_cast<double>(names.size()));
+  std::vector<Row> rows;
+  Conflict conflict;
+  bool any = false, infeasible = false;
+  for (const std::string& name : names) {
+    if (stop && any) break;
+    if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K{} of {}: {}", rows.size() + 1, names.size(), name);
+    run.solver = name == kPortfolio ? "" : name;
+    SolveOutcome outcome = solve(task.problem, run, nullptr, &stop);
+    if (!outcome.internal_error.empty()) {
+      return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), name, "a plan failed the checker: " + outcome.internal_error,
+                   "please report this with the input"});
+    }
+    any = any || outcome.plan.hasPlan();
+    if (outcome.plan.status == Status::kInfeasible) {
+      infeasible = true;
+      conflict = std::move(outcome.conflict);
+    }
+    rows.push_back({name, std::move(outcome.plan)});
+  }
+  if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K");
+  if (arguments.json) {
+    ALLOT_CHECK(print(rowsJson(task.problem, rows)));
+  } else {
+    ALLOT_CHECK(print(rowsText(std::move(rows))));
+  }
+  if (any) return kExitOk;
+  for (const std::string& fact : conflict.facts) {
+    printError({ErrorCode::kInfeasible, displayName(arguments.inputs.front()), "infeasible", fact, ""});
+  }
+  return infeasible ? kExitInfeasible : kExitLimitWithoutPlan;
+}
+
+}  // namespace
+
+int runCompare(const Arguments& arguments) {
+  const auto code = compare(arguments);
+  return code ? *code : printError(code.error());
+}
+
+}  // namespace allot::cli

@@ -1,0 +1,213 @@
+// allot explain: prints what src/report/explain found.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "allot/evaluate.h"
+#include "base/json_writer.h"
+#include "base/units.h"
+#include "common.h"
+#include "report/explain.h"
+#include "search.h"
+
+namespace allot::cli {
+namespace {
+
+std::string_view kindName(PathStep::Kind kind) {
+  switch (kind) {
+    case PathStep::Kind::kOp: return "op";
+    case PathStep::Kind::kTransfer: return "transfer";
+    case PathStep::Kind::kLaunch: return "launch";
+    case PathStep::Kind::kWait: return "wait";
+  }
+  return "?";
+}
+
+class Printer {
+ public:
+  Printer(const Problem& problem, const Plan& plan, const Explanation& explanation, bool verbose)
+      : problem_(problem), plan_(plan), what_(explanation), verbose_(verbose) {}
+
+  std::string text() {
+    text_ = fmt::format("{}  {}\n\n", heading(fmt::format("{:<10}", name(problem_.goal()))), valueText(problem_.goal(), what_.value));
+    bottleneck();
+    if (!what_.path.empty()) path();
+    memory();
+    for (const std::string& line : what_.excluded) text_ += fmt::format("  {}\n", line);
+    for (const OpExplanation& op : what_.ops) elsewhere(op);
+    whatIfs();
+    return std::move(text_);
+  }
+
+  std::string json() const {
+    JsonWriter out(3);
+    out.beginObject().field("goal", name(problem_.goal())).field("value", what_.value);
+    const DeviceUse& use = plan_.devices[what_.bottleneck.index()];
+    out.key("bottleneck").beginObject().field("device", device(what_.bottleneck)).field("load", use.load_seconds);
+    out.field("compute", use.compute_seconds).field("communication", use.communication_seconds).key("ops").beginArray();
+    for (const OpCost& cost : what_.heaviest) out.beginObject().field("op", op(cost.op)).field("time", cost.seconds).endObject();
+    out.endArray().key("cut_tensors").beginArray();
+    for (const CutPayment& cut : what_.cuts) {
+      out.beginObject().field("producer", op(problem_.graph.producer(cut.tensor))).field("direction", cut.sends ? "send" : "receive");
+      out.field("peer", peer(cut)).field("time", cut.seconds).endObject();
+    }
+    out.endArray().endObject().key("critical_path").beginArray();
+    for (const PathStep& step : what_.path) {
+      out.beginObject().field("kind", kindName(step.kind));
+      if (step.op.valid()) out.field("op", op(step.op));
+      out.field("device", device(step.device));
+      if (step.kind == PathStep::Kind::kTransfer) out.field("to", device(step.to));
+      out.field("start", step.start).field("end", step.end).endObject();
+    }
+    out.endArray().key("memory").beginArray();
+    for (const MemoryFullness& full : what_.memory) {
+      out.beginObject().field("device", device(full.device)).field("used", full.used).field("limit", full.limit);
+      out.field("binds", full.binds).endObject();
+    }
+    out.endArray().key("excluded").beginArray();
+    for (const std::string& line : what_.excluded) out.value(line);
+    out.endArray().key("ops").beginArray();
+    for (const OpExplanation& item : what_.ops) {
+      out.beginObject().field("op", op(item.op)).field("unit_size", static_cast<std::uint64_t>(item.unit_size)).key("devices").beginArray();
+      for (const Elsewhere& there : item.devices) {
+        out.beginObject().field("device", device(there.device)).field("here", there.here).field("time", there.unit_seconds);
+        out.field("value", there.value).field("obstacle", there.obstacle).endObject();
+      }
+      out.endArray().endObject();
+    }
+    out.endArray().key("what_if").beginArray();
+    for (const WhatIf& what : what_.what_ifs) {
+      out.beginObject().field("change", what.change).field("same_plan", what.same_plan);
+      if (what.replanned) out.field("value", what.value).field("bound", what.bound);
+      out.endObject();
+    }
+    out.endArray().endObject();
+    return out.take();
+  }
+
+ private:
+  const Problem& problem_;
+  const Plan& plan_;
+  const Explanation& what_;
+  bool verbose_;
+  std::string text_;
+
+  const std::string& op(OpId id) const { return problem_.graph.op_name[id.index()]; }
+  const std::string& device(DeviceId id) const { return problem_.cluster.devices[id.index()].name; }
+  std::string peer(const CutPayment& cut) const { return cut.peer.valid() ? device(cut.peer) : "host"; }
+
+  void bottleneck() {
+    const DeviceUse& use = plan_.devices[what_.bottleneck.index()];
+    text_ += fmt::format("{}: {}, load {} = compute {}, communication {}\n", heading("Busiest device"), device(what_.bottleneck),
+                         secondsText(use.load_seconds), secondsText(use.compute_seconds), secondsText(use.communication_seconds));
+    text_ += problem_.goal() == Goal::kThroughput ? "  heaviest ops:" : "  heaviest ops on the critical path:";
+    for (const OpCost& cost : what_.heaviest) text_ += fmt::format(" {} {};", op(cost.op), secondsText(cost.seconds));
+    text_.back() = '\n';
+    const std::size_t shown = verbose_ ? what_.cuts.size() : std::min<std::size_t>(5, what_.cuts.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      const CutPayment& cut = what_.cuts[i];
+      text_ += fmt::format("  {} output of {} {} {}: {}\n", cut.sends ? "sends" : "receives", op(problem_.graph.producer(cut.tensor)),
+                           cut.sends ? "to" : "from", peer(cut), secondsText(cut.seconds));
+    }
+    if (shown < what_.cuts.size()) text_ += fmt::format("  and {} more cut tensors (-v)\n", what_.cuts.size() - shown);
+  }
+
+  void path() {
+    double total[4] = {};
+    std::vector<std::vector<std::string>> rows{{"critical path", "what", "where", "from", "to"}};
+    for (const PathStep& step : what_.path) {
+      total[static_cast<std::size_t>(step.kind)] += step.end - step.start;
+      const bool transfer = step.kind == PathStep::Kind::kTransfer;
+      rows.push_back({step.op.valid() ? op(step.op) : "", std::string(kindName(step.kind)),
+                      transfer ? fmt::format("{} -> {}", device(step.device), device(step.to)) : device(step.device), secondsText(step.start),
+                      secondsText(step.end)});
+    }
+    text_ += fmt::format("\n{}: ops {}, transfers {}, launches {}, waiting {}\n", heading("Critical path"), secondsText(total[0]), secondsText(total[1]),
+                         secondsText(total[2]), secondsText(total[3]));
+    constexpr std::size_t kShown = 40;
+    if (!verbose_ && rows.size() > kShown) {
+      const std::size_t left_out = rows.size() - kShown;
+      rows.erase(rows.begin() + 1, rows.begin() + 1 + static_cast<std::ptrdiff_t>(left_out));
+      text_ += fmt::format("  (the last {} steps; -v shows {} more)\n", kShown - 1, left_out);
+    }
+    text_ += tableText(rows);
+  }
+
+  void memory() {
+    std::vector<std::vector<std::string>> rows{{"memory", "used", "of", "full", ""}};
+    for (const MemoryFullness& full : what_.memory) {
+      const bool limited = std::isfinite(full.limit);
+      rows.push_back({device(full.device), bytesText(full.used), limited ? bytesText(full.limit) : "unlimited",
+                      limited && full.limit > 0 ? percentText(full.used / full.limit) : "-", full.binds ? "binds: nothing more fits" : ""});
+    }
+    text_ += "\n" + tableText(rows);
+  }
+
+  void elsewhere(const OpExplanation& item) {
+    std::vector<std::vector<std::string>> rows{{op(item.op), "its time", "value then", "change", ""}};
+    for (const Elsewhere& there : item.devices) {
+      const bool known = std::isfinite(there.value);
+      const double change = known && what_.value > 0 ? there.value / what_.value - 1 : 0;
+      std::string remark = there.here ? "is here" : there.obstacle.empty() ? "" : "not valid: " + there.obstacle;
+      rows.push_back({device(there.device), std::isfinite(there.unit_seconds) ? secondsText(there.unit_seconds) : "-", known ? secondsText(there.value) : "-",
+                      known ? fmt::format("{:+.3g}%", 100 * change) : "-", std::move(remark)});
+    }
+    text_ += "\n" + tableText(rows);
+    if (item.unit_size > 1) text_ += fmt::format("  ({} ops must stay together; times are of all of them)\n", item.unit_size);
+  }
+
+  void whatIfs() {
+    std::vector<std::vector<std::string>> rows{{"what if", "this plan", "new plan", "gain", "bound"}};
+    for (const WhatIf& what : what_.what_ifs) {
+      const double best = what.replanned ? std::min(what.value, what.same_plan) : what.same_plan;
+      rows.push_back({what.change, secondsText(what.same_plan), what.replanned ? secondsText(what.value) : "-",
+                      best > 0 ? fmt::format("{:.2f}x", what_.value / best) : "-", what.replanned ? secondsText(what.bound) : "-"});
+    }
+    if (rows.size() > 1) text_ += "\n" + tableText(rows);
+  }
+};
+
+Result<std::vector<OpId>> opsNamed(const Problem& problem, const std::string& wanted) {
+  std::vector<OpId> ops;
+  if (wanted.empty()) return ops;
+  const auto& names = problem.graph.op_name;
+  const auto found = std::find(names.begin(), names.end(), wanted);
+  if (found == names.end()) return usageError("--op", fmt::format("there is no op \"{}\"", wanted), "give the name of an op of the problem");
+  ops.emplace_back(static_cast<std::size_t>(found - names.begin()));
+  return ops;
+}
+
+Result<int> explainPlan(const Arguments& arguments) {
+  ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
+  const Problem& problem = task.problem;
+  ALLOT_CHECK(requireComplete(problem, task.plan, displayName(arguments.inputs.back())));
+  ExplainRequest request;
+  ALLOT_TRY(request.ops, opsNamed(problem, arguments.op));
+  const RunOptions& run = task.options.run;
+  // A limit of the user's own is shared among the new plans.
+  if (run.time_limit_seconds != RunOptions().time_limit_seconds) {
+    request.what_if_seconds = run.time_limit_seconds / static_cast<double>(problem.cluster.classCount() + 1);
+  }
+  request.threads = run.threads;
+  request.seed = run.seed;
+  request.stop_flag = &catchStopSignals();
+  const Evaluation evaluation = evaluate(problem, task.plan);
+  for (const std::string& violation : evaluation.violations) {
+    if (!arguments.quiet) fmt::print(stderr, "allot: warning: {}: {}\n", displayName(arguments.inputs.back()), violation);
+    if (!arguments.verbose) break;
+  }
+  const Explanation explanation = explain(problem, evaluation.plan, request);
+  Printer printer(problem, evaluation.plan, explanation, arguments.verbose);
+  ALLOT_CHECK(print(arguments.json ? printer.json() : printer.text()));
+  return kExitOk;
+}
+
+}  // namespace
+
+int runExplain(const Arguments& arguments) {
+  const auto code = explainPlan(arguments);
+  return code ? *code : printError(code.error());
+}
+
+}  // namespace allot::cli

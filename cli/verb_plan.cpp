@@ -1,0 +1,139 @@
+// allot plan: from a problem to a checked plan.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+
+#include "allot/solve.h"
+#include "base/file_io.h"
+#include "base/units.h"
+#include "common.h"
+#include "search.h"
+#include "summary.h"
+
+namespace allot::cli {
+namespace {
+
+std::atomic<bool> stop_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+
+extern "C" void onStopSignal(int) { stop_flag = true; }
+
+// Shows the best value so far on one line of a terminal.
+class ProgressPrinter {
+ public:
+  explicit ProgressPrinter(bool wanted) : wanted_(wanted) {}
+  ~ProgressPrinter() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressPrinter(const ProgressPrinter&) = delete;
+  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
+
+  void show(const ProgressLine& line) {
+    if (!wanted_) return;
+    const bool any = std::isfinite(line.value);
+    const double gap = any && line.value > 0 ? (line.value - line.bound) / line.value : 0;
+    fmt::print(stderr, "\r\033[K{:.1f} s  value {}  bound {}  gap {}  {}", line.seconds, any ? secondsText(line.value) : "-",
+               secondsText(line.bound), any ? percentText(gap) : "-", line.solver);
+    std::fflush(stderr);
+    shown_ = true;
+  }
+
+ private:
+  bool wanted_;
+  bool shown_ = false;
+};
+
+int exitCodeOf(const Plan& plan, double wanted_gap) {
+  switch (plan.status) {
+    case Status::kOptimal: return kExitOk;
+    case Status::kFeasible: return plan.gap() <= wanted_gap ? kExitOk : kExitLimitWithPlan;
+    case Status::kInfeasible: return kExitInfeasible;
+    case Status::kNoPlan: return kExitLimitWithoutPlan;
+    case Status::kBadInput: return kExitBadInput;
+    case Status::kInternalError: return kExitInternal;
+  }
+  return kExitInternal;
+}
+
+void printFailure(const Arguments& arguments, const SolveOutcome& outcome) {
+  const std::string file = displayName(arguments.inputs.front());
+  if (outcome.plan.status == Status::kInfeasible) {
+    for (const std::string& fact : outcome.conflict.facts) {
+      printError({ErrorCode::kInfeasible, file, "infeasible", fact, ""});
+    }
+    if (outcome.conflict.facts.empty()) printError({ErrorCode::kInfeasible, file, "infeasible", "every placement was ruled out", ""});
+  } else {
+    printError({ErrorCode::kNoPlan, file, "", "no plan was found within the limit", "raise --time-limit or relax constraints"});
+  }
+}
+
+Result<int> plan(const Arguments& arguments) {
+  ALLOT_CHECK(checkWritable(arguments.output));
+  ALLOT_TRY(Task task, loadTask(arguments));
+  const Problem& problem = task.problem;
+  RunOptions run = task.options.run;
+  ALLOT_TRY(run.solver, solverFor(problem, run.solver));
+  std::optional<Plan> start;
+  if (!arguments.start.empty()) {
+    ALLOT_TRY(start, loadPlan(arguments, arguments.start, problem));
+    ALLOT_CHECK(requireComplete(problem, *start, displayName(arguments.start)));
+    start->modes = problem.modes;
+  }
+  catchStopSignals();
+  SolveOutcome outcome;
+  {
+    ProgressPrinter printer(progressWanted(arguments));
+    outcome = solve(problem, run, start ? &*start : nullptr, &stop_flag, [&](const ProgressLine& line) { printer.show(line); });
+  }
+  if (!outcome.internal_error.empty() || outcome.plan.status == Status::kInternalError) {
+    return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), "", "a plan failed the checker: " + outcome.internal_error,
+                 "please report this with the input"});
+  }
+  std::string document = writePlan(problem, outcome.plan);
+  if (outcome.plan.status == Status::kInfeasible) document = withList(std::move(document), "conflict", outcome.conflict.facts);
+  const bool good = outcome.plan.hasPlan();
+  if (!good) printFailure(arguments, outcome);
+  if (good && !arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, document));
+  if (arguments.json && !(good && arguments.output == "-")) {
+    ALLOT_CHECK(print(document));
+  } else if (good && !arguments.json && !arguments.quiet && arguments.output != "-") {
+    ALLOT_CHECK(print(planSummary(problem, outcome.plan)));
+  }
+  return exitCodeOf(outcome.plan, run.gap);
+}
+
+}  // namespace
+
+const std::atomic<bool>& catchStopSignals() {
+  struct sigaction action {};
+  action.sa_handler = onStopSignal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return stop_flag;
+}
+
+Result<std::string> solverFor(const Problem& problem, const std::string& wanted) {
+  if (wanted.empty() || wanted == kPortfolio) return std::string();
+  const Solver* solver = findSolver(wanted);
+  if (solver == nullptr) {
+    std::string known(kPortfolio);
+    for (const Solver& s : solvers()) known += fmt::format(", {}", s.name);
+    return usageError("--solver", fmt::format("unknown solver \"{}\"", wanted), "use one of " + known);
+  }
+  if (!solver->accepts(problem)) {
+    return usageError("--solver", fmt::format("\"{}\" does not take this problem", wanted),
+                      "leave --solver out; allot compare lists the solvers that do");
+  }
+  return wanted;
+}
+
+int runPlan(const Arguments& arguments) {
+  const auto code = plan(arguments);
+  return code ? *code : printError(code.error());
+}
+
+}  // namespace allot::cli
