@@ -14,7 +14,7 @@
 #include "allot/formats.h"
 #include "base/random.h"
 #include "solve/baselines/list_schedule.h"
-#include "solve/baselines/module_order.h"
+#include "solve/module_order.h"
 
 namespace allot {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "solve/baselines/module_order.h"
+#include "solve/module_order.h"
 
 namespace allot::baseline {
 namespace {

@@ -1,35 +1,12 @@
-#include "solve/baselines/module_order.h"
+#include "solve/module_order.h"
 
 #include <algorithm>
 
+#include "evaluate/forward_graph.h"
 #include "graph/contraction.h"
 
 namespace allot {
 namespace {
-
-std::vector<PartEdge> unitEdges(const Problem& problem) {
-  const OpGraph& graph = problem.graph;
-  const auto forward = [&](OpId op) { return graph.op_phase[op.index()] == Phase::kForward; };
-  std::vector<std::uint8_t> has_forward(problem.unitCount(), 0);
-  for (std::size_t i = 0; i < problem.opCount(); ++i) {
-    if (forward(OpId(i))) has_forward[problem.unit(OpId(i)).index()] = 1;
-  }
-  std::vector<PartEdge> edges;
-  for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
-    const OpId producer = graph.tensor_producer[t];
-    const UnitId from = problem.unit(producer);
-    for (const OpId consumer : graph.tensor_consumers[t]) {
-      const UnitId to = problem.unit(consumer);
-      if (from == to) continue;
-      if (forward(producer) && forward(consumer)) {
-        edges.push_back({from.value, to.value});
-      } else if (!forward(producer) && !forward(consumer) && !(has_forward[from.index()] && has_forward[to.index()])) {
-        edges.push_back({to.value, from.value});
-      }
-    }
-  }
-  return edges;
-}
 
 // Strongly connected components by Tarjan's method without recursion. Each node is given the smallest node of its component.
 std::vector<std::uint32_t> componentRoots(const Csr<std::uint32_t>& successors) {
@@ -75,7 +52,8 @@ std::vector<std::uint32_t> componentRoots(const Csr<std::uint32_t>& successors) 
 
 std::vector<Block> moduleOrder(const Problem& problem) {
   const std::size_t units = problem.unitCount();
-  std::vector<PartEdge> edges = unitEdges(problem);
+  const ForwardGraph forward(problem);
+  std::vector<PartEdge> edges(forward.unitEdges().begin(), forward.unitEdges().end());
   Contraction line = contract(units, edges);
   std::vector<std::uint32_t> part(units);
   std::uint32_t parts = 0;
