@@ -29,7 +29,7 @@ Result<std::vector<Row>> race(const Problem& problem, RunOptions run, const std:
   const Budget budget(run, &stop);
   const auto add = [&](std::string_view label) -> Result<void> {
     SolveOutcome outcome = solve(problem, run, nullptr, &stop);
-    if (!outcome.internal_error.empty()) return fail({ErrorCode::kInternal, "", std::string(label), outcome.internal_error, "please report this"});
+    if (!outcome.message.empty()) return fail({ErrorCode::kInternal, "", std::string(label), outcome.message, "please report this"});
     rows.push_back({std::string(label), std::move(outcome.plan)});
     return {};
   };

@@ -88,8 +88,8 @@ Result<int> plan(const Arguments& arguments) {
     ProgressPrinter printer(progressWanted(arguments));
     outcome = solve(problem, run, start ? &*start : nullptr, &stop_flag, [&](const ProgressLine& line) { printer.show(line); });
   }
-  if (!outcome.internal_error.empty() || outcome.plan.status == Status::kInternalError) {
-    return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), "", "a plan failed the checker: " + outcome.internal_error,
+  if (!outcome.message.empty() || outcome.plan.status == Status::kInternalError) {
+    return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), "", "a plan failed the checker: " + outcome.message,
                  "please report this with the input"});
   }
   std::string document = writePlan(problem, outcome.plan);

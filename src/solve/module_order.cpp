@@ -48,41 +48,76 @@ std::vector<std::uint32_t> componentRoots(const Csr<std::uint32_t>& successors) 
   return root;
 }
 
-}  // namespace
+// Units in the order of the line, and the number of units in each block.
+struct Line {
+  std::vector<UnitId> units;
+  std::vector<std::uint32_t> block_sizes;
+};
 
-std::vector<Block> moduleOrder(const Problem& problem) {
+// Every op is a unit and forward: the graph's own order is the line.
+Line lineOfOps(const Problem& problem) {
+  Line line;
+  for (const OpId op : problem.graph.topologicalOrder()) line.units.push_back(problem.unit(op));
+  line.block_sizes.assign(line.units.size(), 1);
+  return line;
+}
+
+Line lineOfUnits(const Problem& problem) {
   const std::size_t units = problem.unitCount();
   const ForwardGraph forward(problem);
   std::vector<PartEdge> edges(forward.unitEdges().begin(), forward.unitEdges().end());
-  Contraction line = contract(units, edges);
+  Contraction contraction = contract(units, edges);
   std::vector<std::uint32_t> part(units);
   std::uint32_t parts = 0;
-  if (line.acyclic()) {
+  if (contraction.acyclic()) {
     for (; parts < units; ++parts) part[parts] = parts;
   } else {
-    const std::vector<std::uint32_t> root = componentRoots(line.successors);
+    const std::vector<std::uint32_t> root = componentRoots(contraction.successors);
     for (std::uint32_t u = 0; u < units; ++u) part[u] = root[u] == u ? parts++ : part[root[u]];
     for (PartEdge& edge : edges) edge = {part[edge.from], part[edge.to]};
-    line = contract(parts, std::move(edges));
+    contraction = contract(parts, std::move(edges));
   }
 
+  Line line;
   std::vector<std::uint32_t> place(parts);
-  for (std::uint32_t i = 0; i < parts; ++i) place[line.order[i]] = i;
-  std::vector<Block> blocks(parts);
+  for (std::uint32_t i = 0; i < parts; ++i) place[contraction.order[i]] = i;
+  line.block_sizes.assign(parts, 0);
   for (std::uint32_t u = 0; u < units; ++u) {
-    Block& block = blocks[place[part[u]]];
-    block.units.push_back(UnitId(u));
-    for (const OpId op : problem.unitOps(UnitId(u))) {
-      ++block.ops;
-      block.resident_bytes += problem.residentBytes(op);
-      block.weight_bytes += problem.graph.op_weight_bytes[op.index()];
+    line.units.emplace_back(u);
+    ++line.block_sizes[place[part[u]]];
+  }
+  std::stable_sort(line.units.begin(), line.units.end(),
+                   [&](UnitId a, UnitId b) { return place[part[a.index()]] < place[part[b.index()]]; });
+  return line;
+}
+
+}  // namespace
+
+ModuleOrder moduleOrder(const Problem& problem) {
+  const bool ops_alone = problem.unitCount() == problem.opCount() && !problem.hasTraining();
+  Line line = ops_alone ? lineOfOps(problem) : lineOfUnits(problem);
+  ModuleOrder order;
+  order.units = std::move(line.units);
+  order.blocks.reserve(line.block_sizes.size());
+  std::span<const UnitId> rest(order.units);
+  for (const std::uint32_t size : line.block_sizes) {
+    Block& block = order.blocks.emplace_back();
+    block.units = rest.first(size);
+    rest = rest.subspan(size);
+    for (const UnitId unit : block.units) {
+      for (const OpId op : problem.unitOps(unit)) {
+        ++block.ops;
+        block.resident_bytes += problem.residentBytes(op);
+        block.weight_bytes += problem.graph.op_weight_bytes[op.index()];
+      }
     }
   }
-  return blocks;
+  return order;
 }
 
 bool allowed(const Problem& problem, const Block& block, DeviceId device) {
-  return std::all_of(block.units.begin(), block.units.end(), [&](UnitId u) { return problem.allowed(u, device); });
+  return std::all_of(block.units.begin(), block.units.end(),
+                     [&](UnitId u) { return problem.allowed(u, device); });
 }
 
 }  // namespace allot

@@ -6,7 +6,9 @@
 namespace allot {
 namespace {
 
-bool always(const Problem&) { return true; }
+bool always(const Problem&) {
+  return true;
+}
 
 bool hasAccelerator(const Problem& problem) {
   for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
@@ -15,13 +17,18 @@ bool hasAccelerator(const Problem& problem) {
   return false;
 }
 
-bool completion(const Problem& problem) { return problem.goal() == Goal::kCompletion; }
-
-bool events(const Problem& problem) {
-  return completion(problem) || (problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents);
+bool completion(const Problem& problem) {
+  return problem.goal() == Goal::kCompletion;
 }
 
-bool eventsForEtf(const Problem& problem) { return events(problem) && problem.opCount() <= baseline::kEtfLimit; }
+bool events(const Problem& problem) {
+  return completion(problem) ||
+         (problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents);
+}
+
+bool eventsForEtf(const Problem& problem) {
+  return events(problem) && problem.opCount() <= baseline::kEtfLimit;
+}
 
 bool eventsForPeft(const Problem& problem) {
   const double devices = static_cast<double>(problem.deviceCount());
@@ -35,35 +42,39 @@ constexpr Solver kBaselines[] = {
      baseline::singleDevice},
     {"accelerate-sequential", "Hugging Face accelerate, device_map \"sequential\": fill devices in order",
      "heuristic: looks at memory only", always, baseline::accelerateSequential},
-    {"accelerate-balanced", "Hugging Face accelerate, device_map \"balanced\": equal bytes per accelerator, with a buffer",
+    {"accelerate-balanced",
+     "Hugging Face accelerate, device_map \"balanced\": equal bytes per accelerator, with a buffer",
      "heuristic: looks at memory only", always, baseline::accelerateBalanced},
     {"deepspeed-parameters", "DeepSpeed, partition_method \"parameters\": least largest part of the weights",
      "heuristic: looks at weights only", always, baseline::deepspeedParameters},
-    {"even-split", "vLLM's default: the same number of ops per stage", "heuristic: looks at op counts only", always,
-     baseline::evenSplit},
+    {"even-split", "vLLM's default: the same number of ops per stage", "heuristic: looks at op counts only",
+     always, baseline::evenSplit},
     {"ort-budget", "ONNX Runtime's memory budget: a prefix on the first accelerator, the rest on the cpu",
      "heuristic: looks at memory only", hasAccelerator, baseline::ortBudget},
     {"memory-proportional", "llama.cpp and exo: layers in proportion to the devices' memory",
      "heuristic: looks at memory only", always, baseline::memoryProportional},
     {"heft", "highest upward rank first, earliest finish with insertion", "heuristic: no guarantee", events,
      baseline::heft},
-    {"min-eft", "highest upward rank of smallest times first, earliest finish with insertion", "heuristic: no guarantee",
-     events, baseline::minEft},
+    {"min-eft", "highest upward rank of smallest times first, earliest finish with insertion",
+     "heuristic: no guarantee", events, baseline::minEft},
     {"cpop", "critical path on one device, the others by earliest finish", "heuristic: no guarantee", events,
      baseline::cpop},
     {"peft", "optimistic cost table with the transfer times of exact device pairs", "heuristic: no guarantee",
      eventsForPeft, baseline::peft},
-    {"etf", "the ready op and device that can start first", "heuristic: no guarantee", eventsForEtf, baseline::etf},
-    {"eft", "first ready first served, each op where it finishes first", "heuristic: no guarantee", completion,
-     baseline::eft},
-    {"spt", "shortest model first, each op where it finishes first", "heuristic: no guarantee", completion, baseline::spt},
-    {"spt-fastest", "shortest model first, each op on its fastest device",
-     "heuristic: no guarantee", completion,
-     baseline::sptFastest},
+    {"etf", "the ready op and device that can start first", "heuristic: no guarantee", eventsForEtf,
+     baseline::etf},
+    {"eft", "first ready first served, each op where it finishes first", "heuristic: no guarantee",
+     completion, baseline::eft},
+    {"spt", "shortest model first, each op where it finishes first", "heuristic: no guarantee", completion,
+     baseline::spt},
+    {"spt-fastest", "shortest model first, each op on its fastest device", "heuristic: no guarantee",
+     completion, baseline::sptFastest},
 };
 
 }  // namespace
 
-std::span<const Solver> baselineSolvers() { return kBaselines; }
+std::span<const Solver> baselineSolvers() {
+  return kBaselines;
+}
 
 }  // namespace allot

@@ -46,7 +46,8 @@ double ListSchedule::earliestStart(OpId op, DeviceId device, double arrival) con
   const double busy = problem_.busySeconds(op, device);
   if (busy == 0) return arrival;  // holds no device
   const std::vector<Gap>& gaps = gaps_[device.index()];
-  auto gap = insertion_ ? std::partition_point(gaps.begin(), gaps.end(), [&](const Gap& g) { return g.end <= arrival; })
+  auto gap = insertion_ ? std::partition_point(gaps.begin(), gaps.end(),
+                                               [&](const Gap& g) { return g.end <= arrival; })
                         : gaps.end() - 1;
   while (std::max(gap->begin, arrival) + busy > gap->end) ++gap;
   return std::max(gap->begin, arrival);

@@ -1,11 +1,13 @@
-// The core that all list schedulers share: device timelines, arrival of inputs, memory, and the loop over ready ops.
+// The core that all list schedulers share: device timelines, arrival of inputs, memory, and the loop over
+// ready ops.
 //
 // Problem: place ops one by one, each on one device at the earliest time its inputs and the device allow.
-// Assumptions: events model. Transfers take the pair's time and meet no other transfer (link mode free); under other link
+// Assumptions: events model. Transfers take the pair's time and meet no other transfer (link mode free);
+// under other link
 //   modes the evaluator keeps the order and finds the true times.
-// Guarantee: units stay together (the first op of a unit takes the memory of all), only allowed devices with room are used.
-// Complexity: O(inputs) per op and device, plus the scan of idle gaps with insertion.
-// When time runs out: no plan.
+// Guarantee: units stay together (the first op of a unit takes the memory of all), only allowed devices with
+// room are used. Complexity: O(inputs) per op and device, plus the scan of idle gaps with insertion. When
+// time runs out: no plan.
 #pragma once
 
 #include <optional>
@@ -103,8 +105,9 @@ struct ListOutcome {
   bool stopped = false;
 };
 
-// Takes ready ops by key(op, ready time), smallest first, and puts each on the device of least cost(op, device, finish); ties
-// go to the topologically first op and the first device. An infinite cost forbids the device unless all are infinite.
+// Takes ready ops by key(op, ready time), smallest first, and puts each on the device of least cost(op,
+// device, finish); ties go to the topologically first op and the first device. An infinite cost forbids the
+// device unless all are infinite.
 template <class Key, class Cost>
 ListOutcome scheduleList(const Problem& problem, const Budget& budget, Key&& key, Cost&& cost) {
   ListSchedule schedule(problem, problem.opCount() <= kInsertionLimit);
@@ -112,7 +115,8 @@ ListOutcome scheduleList(const Problem& problem, const Budget& budget, Key&& key
   ReadyQueue queue(problem);
   const auto ready = [&](OpId op) {
     double time = schedule.release(op);
-    for (const TensorId tensor : problem.graph.inputs(op)) time = std::max(time, schedule.end(problem.graph.producer(tensor)));
+    for (const TensorId tensor : problem.graph.inputs(op))
+      time = std::max(time, schedule.end(problem.graph.producer(tensor)));
     queue.push(op, key(op, time));
   };
   readiness.begin(ready);

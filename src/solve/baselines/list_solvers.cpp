@@ -19,7 +19,9 @@ SolveResult report(ListOutcome outcome, Progress& progress, std::string_view sol
 }
 
 // The device of least finish.
-double byFinish(OpId, DeviceId, double finish) { return finish; }
+double byFinish(OpId, DeviceId, double finish) {
+  return finish;
+}
 
 // The device that runs all `ops` in the least time in all, or an invalid id when none may run them all.
 DeviceId bestCommonDevice(const Problem& problem, const std::vector<OpId>& ops, double& seconds) {
@@ -80,7 +82,8 @@ std::vector<double> shortestModelFirst(const Problem& problem) {
   }
   std::vector<std::size_t> order(models);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return work[a] < work[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return work[a] < work[b]; });
   std::vector<double> place(problem.opCount());
   for (std::size_t i = 0; i < models; ++i) {
     for (const OpId op : ops[order[i]]) place[op.index()] = static_cast<double>(i);
@@ -88,15 +91,17 @@ std::vector<double> shortestModelFirst(const Problem& problem) {
   return place;
 }
 
-// One device's view of the ready ops: those whose inputs are there and wait for the device, those whose inputs are still on
-// their way, and those of zero time, which wait for no device. Entries of ops that are placed or that the device can no
-// longer take are dropped when they come up; room only shrinks, so such an entry never becomes good again.
+// One device's view of the ready ops: those whose inputs are there and wait for the device, those whose
+// inputs are still on their way, and those of zero time, which wait for no device. Entries of ops that are
+// placed or that the device can no longer take are dropped when they come up; room only shrinks, so such an
+// entry never becomes good again.
 class EtfQueues {
  public:
   using Entry = std::tuple<double, std::uint32_t, OpId>;  // start, topological position
 
   void add(const Problem& problem, OpId op, DeviceId device, double arrival) {
-    (problem.busySeconds(op, device) == 0 ? instant_ : coming_).emplace(arrival, problem.graph.position(op), op);
+    (problem.busySeconds(op, device) == 0 ? instant_ : coming_)
+        .emplace(arrival, problem.graph.position(op), op);
   }
   // The entry that starts first when the device is free from `free`, or nothing.
   template <class Usable>
@@ -129,7 +134,8 @@ ListOutcome scheduleEtf(const Problem& problem, const Budget& budget) {
   std::vector<std::uint8_t> placed(problem.opCount(), 0);
   const auto ready = [&](OpId op) {
     for (std::size_t d = 0; d < devices; ++d) {
-      if (schedule.canPlace(op, DeviceId(d))) queues[d].add(problem, op, DeviceId(d), schedule.arrival(op, DeviceId(d)));
+      if (schedule.canPlace(op, DeviceId(d)))
+        queues[d].add(problem, op, DeviceId(d), schedule.arrival(op, DeviceId(d)));
     }
   };
   readiness.begin(ready);
@@ -177,7 +183,9 @@ SolveResult peft(const Problem& problem, const Budget& budget, Progress& progres
   const auto costs = optimisticCosts(problem, budget);
   if (!costs) return {SolveEnd::kStopped, {}};
   const std::size_t devices = problem.deviceCount();
-  const auto behind = [&](OpId op, DeviceId device) { return (*costs)[op.index() * devices + device.index()]; };
+  const auto behind = [&](OpId op, DeviceId device) {
+    return (*costs)[op.index() * devices + device.index()];
+  };
   const auto key = [&](OpId op, double) {
     double sum = 0, count = 0;
     for (std::size_t d = 0; d < devices; ++d) {
@@ -191,8 +199,8 @@ SolveResult peft(const Problem& problem, const Budget& budget, Progress& progres
   return report(scheduleList(problem, budget, key, cost), progress, "peft");
 }
 
-// Order by upward + downward rank; the ops of the critical path on the one device that runs them fastest, where it may and
-// has room, the others where they finish first.
+// Order by upward + downward rank; the ops of the critical path on the one device that runs them fastest,
+// where it may and has room, the others where they finish first.
 SolveResult cpop(const Problem& problem, const Budget& budget, Progress& progress) {
   const auto seconds = meanOpSeconds(problem);
   const auto transfer = meanTransferSeconds(problem);
@@ -212,8 +220,9 @@ SolveResult cpop(const Problem& problem, const Budget& budget, Progress& progres
   return report(scheduleList(problem, budget, key, cost), progress, "cpop");
 }
 
-// Among all ready ops and devices the pair that can start first; ties by topological order, then by the faster device. Made
-// for identical devices: on unlike ones it often takes a slow device only because that one is idle.
+// Among all ready ops and devices the pair that can start first; ties by topological order, then by the
+// faster device. Made for identical devices: on unlike ones it often takes a slow device only because that
+// one is idle.
 SolveResult etf(const Problem& problem, const Budget& budget, Progress& progress) {
   return report(scheduleEtf(problem, budget), progress, "etf");
 }

@@ -1,6 +1,7 @@
 // The list schedulers (events model): latency and completion, and those that order whole models (completion).
 //
-// Guarantee and complexity: list_schedule.h; each solver states its order and its choice of device in list_solvers.cpp.
+// Guarantee and complexity: list_schedule.h; each solver states its order and its choice of device in
+// list_solvers.cpp.
 #pragma once
 
 #include "allot/solve.h"

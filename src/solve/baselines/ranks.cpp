@@ -68,33 +68,40 @@ std::vector<double> meanTransferSeconds(const Problem& problem) {
   std::vector<double> matrix_mean(devices > 0 ? problem.matrices.size() / (devices * devices) : 0);
   for (std::size_t m = 0; m < matrix_mean.size(); ++m) {
     const double* matrix = &problem.matrices[m * devices * devices];
-    matrix_mean[m] = meanOverPairs(devices, [&](std::size_t a, std::size_t b) { return matrix[a * devices + b]; });
+    matrix_mean[m] =
+        meanOverPairs(devices, [&](std::size_t a, std::size_t b) { return matrix[a * devices + b]; });
   }
 
   std::vector<double> mean(problem.graph.tensorCount(), 0);
   for (std::size_t t = 0; t < mean.size() && devices > 1; ++t) {
-    if (problem.tensor_matrix[t] >= 0) mean[t] = matrix_mean[static_cast<std::size_t>(problem.tensor_matrix[t])];
-    else if (!std::isnan(problem.tensor_seconds[t])) mean[t] = problem.tensor_seconds[t];
-    else mean[t] = latency + per_byte * static_cast<double>(problem.graph.tensor_bytes[t]);
+    if (problem.tensor_matrix[t] >= 0)
+      mean[t] = matrix_mean[static_cast<std::size_t>(problem.tensor_matrix[t])];
+    else if (!std::isnan(problem.tensor_seconds[t]))
+      mean[t] = problem.tensor_seconds[t];
+    else
+      mean[t] = latency + per_byte * static_cast<double>(problem.graph.tensor_bytes[t]);
   }
   return mean;
 }
 
-std::vector<double> upwardRank(const Problem& problem, const std::vector<double>& op, const std::vector<double>& transfer) {
+std::vector<double> upwardRank(const Problem& problem, const std::vector<double>& op,
+                               const std::vector<double>& transfer) {
   const OpGraph& graph = problem.graph;
   std::vector<double> rank(problem.opCount(), 0);
   for (const OpId v : graph.topologicalOrder() | std::views::reverse) {
     double behind = 0;
     for (const TensorId tensor : graph.outputs(v)) {
       const double cost = transfer.empty() ? 0 : transfer[tensor.index()];
-      for (const OpId consumer : graph.consumers(tensor)) behind = std::max(behind, cost + rank[consumer.index()]);
+      for (const OpId consumer : graph.consumers(tensor))
+        behind = std::max(behind, cost + rank[consumer.index()]);
     }
     rank[v.index()] = op[v.index()] + behind;
   }
   return rank;
 }
 
-std::vector<double> downwardRank(const Problem& problem, const std::vector<double>& op, const std::vector<double>& transfer) {
+std::vector<double> downwardRank(const Problem& problem, const std::vector<double>& op,
+                                 const std::vector<double>& transfer) {
   const OpGraph& graph = problem.graph;
   std::vector<double> rank(problem.opCount(), 0);
   for (const OpId v : graph.topologicalOrder()) {
@@ -117,12 +124,14 @@ std::optional<std::vector<double>> optimisticCosts(const Problem& problem, const
     if (done++ % kPollInterval == 0 && budget.stopped()) return std::nullopt;
     double* row = &cost[v.index() * devices];
     for (const TensorId tensor : graph.outputs(v)) {
-      const bool single = problem.tensor_matrix[tensor.index()] < 0 && !std::isnan(problem.tensor_seconds[tensor.index()]);
+      const bool single =
+          problem.tensor_matrix[tensor.index()] < 0 && !std::isnan(problem.tensor_seconds[tensor.index()]);
       for (const OpId consumer : graph.consumers(tensor)) {
         const bool same_unit = problem.unit(consumer) == problem.unit(v);
         std::fill(from_start.begin(), from_start.end(), kInfinity);
         forAllowed(problem, consumer, [&](DeviceId d) {
-          from_start[d.index()] = cost[consumer.index() * devices + d.index()] + problem.opSeconds(consumer, d);
+          from_start[d.index()] =
+              cost[consumer.index() * devices + d.index()] + problem.opSeconds(consumer, d);
         });
         const double least = *std::min_element(from_start.begin(), from_start.end());
         forAllowed(problem, v, [&](DeviceId from) {

@@ -31,7 +31,8 @@ std::vector<DeviceId> ruleDevices(const Problem& problem, bool with_cpus) {
   return devices;
 }
 
-// `place` holds an index into `devices` for each block. Reports the plan when every block may be and fits where it is.
+// `place` holds an index into `devices` for each block. Reports the plan when every block may be and fits
+// where it is.
 bool report(const Problem& problem, const std::vector<Block>& blocks, const std::vector<DeviceId>& devices,
             const std::vector<std::size_t>& place, std::string_view solver, Progress& progress) {
   Plan plan;
@@ -51,10 +52,14 @@ bool report(const Problem& problem, const std::vector<Block>& blocks, const std:
   return true;
 }
 
-// Runs a rule `split(blocks, devices) -> place` over the accelerators and, when that gives no plan, over all devices.
+// Runs a rule `split(blocks, devices) -> place` over the accelerators and, when that gives no plan, over all
+// devices.
 template <class Split>
-SolveResult splitStages(const Problem& problem, Progress& progress, std::string_view solver, Split&& split) {
-  const std::vector<Block> blocks = moduleOrder(problem);
+SolveResult splitStages(const Problem& problem, const Budget& budget, Progress& progress,
+                        std::string_view solver, Split&& split) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
+  const ModuleOrder order = moduleOrder(problem);
+  const std::vector<Block>& blocks = order.blocks;
   std::vector<DeviceId> tried;
   for (const bool with_cpus : {false, true}) {
     const std::vector<DeviceId> devices = ruleDevices(problem, with_cpus);
@@ -65,11 +70,12 @@ SolveResult splitStages(const Problem& problem, Progress& progress, std::string_
   return {};
 }
 
-// Fills the devices in order, each up to its budget, and never returns to an earlier one. The first device (where offloaded
-// modules are brought to run) and the cpus keep room for the largest module still to come; the last device need not, because
-// there is no disk behind it.
+// Fills the devices in order, each up to its limit, and never returns to an earlier one. The first device
+// (where offloaded modules are brought to run) and the cpus keep room for the largest module still to come;
+// the last device need not, because there is no disk behind it.
 std::vector<std::size_t> fillInOrder(const Problem& problem, const std::vector<Block>& blocks,
-                                     const std::vector<DeviceId>& devices, const std::vector<double>& budget) {
+                                     const std::vector<DeviceId>& devices,
+                                     const std::vector<double>& limits) {
   std::vector<double> largest_after(blocks.size(), 0);
   for (std::size_t b = blocks.size(); b-- > 1;) {
     largest_after[b - 1] = std::max(largest_after[b], blocks[b].resident_bytes);
@@ -79,8 +85,9 @@ std::vector<std::size_t> fillInOrder(const Problem& problem, const std::vector<B
   double used = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (; d < devices.size(); ++d, used = 0) {
-      const bool keeps_room = d + 1 < devices.size() && (d == 0 || !problem.cluster.isAccelerator(devices[d]));
-      const double room = budget[d] - (keeps_room ? largest_after[b] : 0);
+      const bool keeps_room =
+          d + 1 < devices.size() && (d == 0 || !problem.cluster.isAccelerator(devices[d]));
+      const double room = limits[d] - (keeps_room ? largest_after[b] : 0);
       if (used + blocks[b].resident_bytes <= room && allowed(problem, blocks[b], devices[d])) break;
     }
     if (d == devices.size()) break;
@@ -121,10 +128,12 @@ std::vector<std::size_t> splitEvenly(const std::vector<Block>& blocks, const std
   return place;
 }
 
-// Chains on chains: the smallest largest part that some cut into consecutive parts reaches, found by bisection; then every
-// stage takes as much as that allows, so that late stages may stay empty.
-std::vector<std::size_t> splitByParameters(const std::vector<Block>& blocks, const std::vector<DeviceId>& devices) {
-  const bool no_weights = std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.weight_bytes == 0; });
+// Chains on chains: the smallest largest part that some cut into consecutive parts reaches, found by
+// bisection; then every stage takes as much as that allows, so that late stages may stay empty.
+std::vector<std::size_t> splitByParameters(const std::vector<Block>& blocks,
+                                           const std::vector<DeviceId>& devices) {
+  const bool no_weights =
+      std::all_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.weight_bytes == 0; });
   std::vector<std::int64_t> weight;
   for (const Block& block : blocks) {
     weight.push_back(no_weights ? static_cast<std::int64_t>(block.ops) : block.weight_bytes);
@@ -146,14 +155,16 @@ std::vector<std::size_t> splitByParameters(const std::vector<Block>& blocks, con
   std::int64_t high = std::accumulate(weight.begin(), weight.end(), std::int64_t{0});
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    if (fill(middle).size() <= devices.size()) high = middle;
-    else low = middle + 1;
+    if (fill(middle).size() <= devices.size())
+      high = middle;
+    else
+      low = middle + 1;
   }
   return placeByCounts(fill(low));
 }
 
-// Blocks in proportion to memory by largest remainder, ties to the earlier device. A device without a limit counts like the
-// largest limit there is.
+// Blocks in proportion to memory by largest remainder, ties to the earlier device. A device without a limit
+// counts like the largest limit there is.
 std::vector<std::size_t> splitByMemory(std::size_t blocks, std::vector<double> memory) {
   double largest = 0;
   for (const double m : memory) largest = std::isfinite(m) ? std::max(largest, m) : largest;
@@ -189,7 +200,8 @@ SolveResult singleDevice(const Problem& problem, const Budget& budget, Progress&
     const DeviceId device(d);
     if (bytes > problem.memoryLimit(device)) continue;
     bool all_allowed = true;
-    for (std::size_t u = 0; u < problem.unitCount() && all_allowed; ++u) all_allowed = problem.allowed(UnitId(u), device);
+    for (std::size_t u = 0; u < problem.unitCount() && all_allowed; ++u)
+      all_allowed = problem.allowed(UnitId(u), device);
     if (!all_allowed) continue;
     const std::pair kind{problem.cluster.devices[d].cls, problem.memoryLimit(device)};
     if (std::find(seen.begin(), seen.end(), kind) != seen.end()) continue;
@@ -202,21 +214,26 @@ SolveResult singleDevice(const Problem& problem, const Budget& budget, Progress&
   return {};
 }
 
-SolveResult accelerateSequential(const Problem& problem, const Budget&, Progress& progress) {
-  const std::vector<Block> blocks = moduleOrder(problem);
+SolveResult accelerateSequential(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
+  const ModuleOrder order = moduleOrder(problem);
+  const std::vector<Block>& blocks = order.blocks;
   const std::vector<DeviceId> devices = ruleDevices(problem, true);
-  const std::vector<double> budget = memoryLimits(problem, devices);
-  report(problem, blocks, devices, fillInOrder(problem, blocks, devices, budget), "accelerate-sequential", progress);
+  const std::vector<double> limits = memoryLimits(problem, devices);
+  report(problem, blocks, devices, fillInOrder(problem, blocks, devices, limits), "accelerate-sequential",
+         progress);
   return {};
 }
 
-SolveResult accelerateBalanced(const Problem& problem, const Budget&, Progress& progress) {
-  const std::vector<Block> blocks = moduleOrder(problem);
+SolveResult accelerateBalanced(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
+  const ModuleOrder order = moduleOrder(problem);
+  const std::vector<Block>& blocks = order.blocks;
   const std::vector<DeviceId> devices = ruleDevices(problem, true);
-  std::vector<double> budget = memoryLimits(problem, devices);
+  std::vector<double> limits = memoryLimits(problem, devices);
 
-  // Each accelerator but the last may hold an equal share and a buffer of 1.25 times the larger of the largest block that
-  // cannot be split and the mean leaf (an op that holds something).
+  // Each accelerator but the last may hold an equal share and a buffer of 1.25 times the larger of the
+  // largest block that cannot be split and the mean leaf (an op that holds something).
   double total = 0, largest_block = 0;
   std::size_t leaves = 0;
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
@@ -229,40 +246,46 @@ SolveResult accelerateBalanced(const Problem& problem, const Budget&, Progress& 
   const double mean_leaf = leaves > 0 ? total / static_cast<double>(leaves) : 0;
   const std::size_t accelerators = ruleDevices(problem, false).size();
   for (std::size_t d = 0; d + 1 < accelerators; ++d) {
-    const double share = total / static_cast<double>(accelerators) + 1.25 * std::max(largest_block, mean_leaf);
-    budget[d] = std::min(budget[d], share);
+    const double share =
+        total / static_cast<double>(accelerators) + 1.25 * std::max(largest_block, mean_leaf);
+    limits[d] = std::min(limits[d], share);
   }
-  report(problem, blocks, devices, fillInOrder(problem, blocks, devices, budget), "accelerate-balanced", progress);
+  report(problem, blocks, devices, fillInOrder(problem, blocks, devices, limits), "accelerate-balanced",
+         progress);
   return {};
 }
 
-SolveResult deepspeedParameters(const Problem& problem, const Budget&, Progress& progress) {
-  return splitStages(problem, progress, "deepspeed-parameters", splitByParameters);
+SolveResult deepspeedParameters(const Problem& problem, const Budget& budget, Progress& progress) {
+  return splitStages(problem, budget, progress, "deepspeed-parameters", splitByParameters);
 }
 
-SolveResult evenSplit(const Problem& problem, const Budget&, Progress& progress) {
-  return splitStages(problem, progress, "even-split", splitEvenly);
+SolveResult evenSplit(const Problem& problem, const Budget& budget, Progress& progress) {
+  return splitStages(problem, budget, progress, "even-split", splitEvenly);
 }
 
-SolveResult memoryProportional(const Problem& problem, const Budget&, Progress& progress) {
-  return splitStages(problem, progress, "memory-proportional",
+SolveResult memoryProportional(const Problem& problem, const Budget& budget, Progress& progress) {
+  return splitStages(problem, budget, progress, "memory-proportional",
                      [&](const std::vector<Block>& blocks, const std::vector<DeviceId>& devices) {
                        return splitByMemory(blocks.size(), memoryLimits(problem, devices));
                      });
 }
 
-// The prefix ends at the first block that the accelerator cannot run or cannot hold at 1.5 times its size; what comes after
-// is not looked at again, even where it would fit.
-SolveResult ortBudget(const Problem& problem, const Budget&, Progress& progress) {
+// The prefix ends at the first block that the accelerator cannot run or cannot hold at 1.5 times its size;
+// what comes after is not looked at again, even where it would fit.
+SolveResult ortBudget(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
   constexpr double kSafety = 1.5;
   const std::vector<DeviceId> accelerators = devicesOfKind(problem, DeviceKind::kAccelerator);
   const std::vector<DeviceId> cpus = devicesOfKind(problem, DeviceKind::kCpu);
   if (accelerators.empty()) return {SolveEnd::kNotSuitable, {}};
   std::vector<DeviceId> devices{accelerators.front()};
-  if (!cpus.empty()) devices.push_back(cpus.front());
-  else if (accelerators.size() > 1) devices.push_back(accelerators[1]);
+  if (!cpus.empty())
+    devices.push_back(cpus.front());
+  else if (accelerators.size() > 1)
+    devices.push_back(accelerators[1]);
 
-  const std::vector<Block> blocks = moduleOrder(problem);
+  const ModuleOrder order = moduleOrder(problem);
+  const std::vector<Block>& blocks = order.blocks;
   std::vector<std::size_t> place(blocks.size(), devices.size() > 1 ? 1 : kNoDevice);
   double used = 0;
   for (std::size_t b = 0; b < blocks.size(); ++b) {

@@ -1,8 +1,8 @@
 // The placement rules of today's frameworks, each over the module order (module_order.h).
 //
-// Devices come in the order of the file, accelerators first. Rules that split a model into stages use the accelerators; the
-// cpus join only when the accelerators cannot hold the parts.
-// Guarantee: what is reported respects units, allowed devices and static memory.
+// Devices come in the order of the file, accelerators first. Rules that split a model into stages use the
+// accelerators; the cpus join only when the accelerators cannot hold the parts. Guarantee: what is reported
+// respects units, allowed devices and static memory.
 #pragma once
 
 #include "allot/solve.h"

@@ -27,7 +27,8 @@ class PipelineChain {
   PipelineChain(const Problem& problem, const Plan& start) : problem_(problem), state_(std::in_place, problem, start.assignment) {
     chain_ = problem.modes.contiguity != Contiguity::kNone;
     if (chain_) {
-      for (Block& block : moduleOrder(problem)) items_.push_back(std::move(block.units));
+      const ModuleOrder order = moduleOrder(problem);
+      for (const Block& block : order.blocks) items_.emplace_back(block.units.begin(), block.units.end());
     } else {
       for (std::size_t u = 0; u < problem.unitCount(); ++u) items_.push_back({UnitId(u)});
     }

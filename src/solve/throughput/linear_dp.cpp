@@ -44,7 +44,7 @@ std::vector<Kind> kindsOf(const Problem& problem, const std::vector<Block>& bloc
 class LinearDp {
  public:
   LinearDp(const Problem& problem, const Budget& budget, Progress& progress)
-      : problem_(problem), budget_(budget), progress_(progress), blocks_(moduleOrder(problem)), kinds_(kindsOf(problem, blocks_)) {
+      : problem_(problem), budget_(budget), progress_(progress), order_(moduleOrder(problem)), blocks_(order_.blocks), kinds_(kindsOf(problem, blocks_)) {
     for (const Kind& kind : kinds_) {
       stride_.push_back(states_);
       states_ *= kind.devices.size() + 1;
@@ -79,7 +79,8 @@ class LinearDp {
   const Problem& problem_;
   const Budget& budget_;
   Progress& progress_;
-  std::vector<Block> blocks_;
+  ModuleOrder order_;
+  const std::vector<Block>& blocks_;
   std::vector<Kind> kinds_;
   std::vector<std::size_t> stride_;
   std::size_t states_ = 1;
