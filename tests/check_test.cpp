@@ -68,6 +68,8 @@ TEST_F(Chain, Claims) {
   Plan plan = good;
   plan.value = 5.9;
   expectOnly(m.problem, plan, {"claims value 5.9", "worth 6"});
+  plan.value = std::numeric_limits<double>::infinity();
+  expectOnly(m.problem, plan, {"claims value inf", "worth 6"});
   plan = good;
   plan.value = kNan;
   expectOnly(m.problem, plan, {"claims no value"});

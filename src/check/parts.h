@@ -102,7 +102,8 @@ void addLiveMemory(const CheckContext& context, const Deliveries& deliveries,
 Figures checkCalls(const CheckContext& context);
 
 inline bool agree(double a, double b, double absolute) {
-  return a == b || std::fabs(a - b) <= kRelative * std::max(std::fabs(a), std::fabs(b)) + absolute;
+  if (!std::isfinite(a) || !std::isfinite(b)) return a == b;
+  return std::fabs(a - b) <= kRelative * std::max(std::fabs(a), std::fabs(b)) + absolute;
 }
 
 }  // namespace allot
