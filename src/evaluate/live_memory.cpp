@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace allot {
 namespace {
@@ -9,6 +10,12 @@ namespace {
 struct Change {
   double time;
   std::int64_t bytes;  // frees are negative and sort first at equal times
+};
+
+struct Received {
+  TensorId tensor;
+  DeviceId to;
+  double from, until;
 };
 
 }  // namespace
@@ -28,12 +35,24 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
     hold(plan.assignment[i], plan.start[i], plan.end[i], graph.op_workspace_bytes[i]);
   }
   std::vector<double> last_send(graph.tensorCount(), -kForever);
+  std::vector<Received> received;
   for (const PlanTransfer& transfer : plan.transfers) {
     double& last = last_send[transfer.tensor.index()];
     last = std::max(last, transfer.end);
     double until = transfer.start;
     for (const OpId consumer : transfer.consumers) until = std::max(until, plan.end[consumer.index()]);
-    hold(transfer.to, transfer.start, until, graph.tensor_bytes[transfer.tensor.index()]);
+    received.push_back({transfer.tensor, transfer.to, transfer.start, until});
+  }
+  // Sent edge by edge, a tensor still lies once on a device: from its first arrival to its last use there.
+  std::sort(received.begin(), received.end(),
+            [](const Received& a, const Received& b) { return std::tie(a.tensor, a.to) < std::tie(b.tensor, b.to); });
+  for (std::size_t i = 0; i < received.size();) {
+    Received all = received[i];
+    for (; i < received.size() && received[i].tensor == all.tensor && received[i].to == all.to; ++i) {
+      all.from = std::min(all.from, received[i].from);
+      all.until = std::max(all.until, received[i].until);
+    }
+    hold(all.to, all.from, all.until, graph.tensor_bytes[all.tensor.index()]);
   }
   for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
     const OpId producer = graph.tensor_producer[t];

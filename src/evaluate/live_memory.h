@@ -1,8 +1,8 @@
 // Peak of the bytes that are live on each device during a schedule.
 //
 // Resident bytes always; workspace while an op runs; a tensor on its producer's device from the producer's start to the later of
-// its last local consumer's end and its last send's end; on a receiving device from the start of the transfer to the end of the
-// last consumer it serves there; tensors without consumers to the end. At equal times what ends is freed before what begins is
+// its last local consumer's end and its last send's end; on a receiving device from the start of its first transfer there to the
+// end of its last consumer there; tensors without consumers to the end. At equal times what ends is freed before what begins is
 // taken. O(m log m) for m intervals.
 #pragma once
 

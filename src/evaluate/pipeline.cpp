@@ -137,8 +137,8 @@ class Pipeline {
         memory += samples * stashBytes(problem_, stage);
       }
       for (const DeviceId d : stage.devices) {
-        plan_.devices[d.index()] = {parts.compute[0] + parts.compute[1], parts.communication[0] + parts.communication[1],
-                                    first + second, memory};
+        plan_.devices[d.index()] = {(parts.compute[0] + parts.compute[1]) / replicas,
+                                    (parts.communication[0] + parts.communication[1]) / replicas, first + second, memory};
       }
     }
     plan_.value = forward + rest;
