@@ -84,8 +84,8 @@ Result<int> compare(const Arguments& arguments) {
     if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K{} of {}: {}", rows.size() + 1, names.size(), name);
     run.solver = name == kPortfolio ? "" : name;
     SolveOutcome outcome = solve(task.problem, run, nullptr, &stop);
-    if (!outcome.internal_error.empty()) {
-      return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), name, "a plan failed the checker: " + outcome.internal_error,
+    if (outcome.plan.status == Status::kInternalError) {
+      return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), name, outcome.message,
                    "please report this with the input"});
     }
     any = any || outcome.plan.hasPlan();

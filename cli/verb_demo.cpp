@@ -11,6 +11,7 @@
 #include "common.h"
 #include "report/demo_problem.h"
 #include "search.h"
+#include "solve/baselines/baselines.h"
 
 namespace allot::cli {
 namespace {
@@ -29,18 +30,18 @@ Result<std::vector<Row>> race(const Problem& problem, RunOptions run, const std:
   const Budget budget(run, &stop);
   const auto add = [&](std::string_view label) -> Result<void> {
     SolveOutcome outcome = solve(problem, run, nullptr, &stop);
-    if (!outcome.internal_error.empty()) return fail({ErrorCode::kInternal, "", std::string(label), outcome.internal_error, "please report this"});
+    if (outcome.plan.status == Status::kInternalError) {
+      return fail({ErrorCode::kInternal, "", std::string(label), outcome.message, "please report this"});
+    }
     rows.push_back({std::string(label), std::move(outcome.plan)});
     return {};
   };
   const double all_seconds = run.time_limit_seconds;
-  for (const Solver& solver : solvers()) {
+  for (const Solver& solver : baselineSolvers()) {
     if (!solver.accepts(problem) || budget.elapsedSeconds() > all_seconds / 3) continue;
     run.solver = solver.name;
     run.time_limit_seconds = std::min(kRuleSeconds, std::max(0.05, all_seconds / 3 - budget.elapsedSeconds()));
     ALLOT_CHECK(add(solver.name));
-    // Those that only stopped at the clock are searches, not rules; the portfolio has them.
-    if (rows.back().plan.time_limited) rows.pop_back();
   }
   run.solver.clear();
   run.time_limit_seconds = std::max(0.5, all_seconds - budget.elapsedSeconds());

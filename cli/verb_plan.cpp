@@ -88,9 +88,10 @@ Result<int> plan(const Arguments& arguments) {
     ProgressPrinter printer(progressWanted(arguments));
     outcome = solve(problem, run, start ? &*start : nullptr, &stop_flag, [&](const ProgressLine& line) { printer.show(line); });
   }
-  if (!outcome.internal_error.empty() || outcome.plan.status == Status::kInternalError) {
-    return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), "", "a plan failed the checker: " + outcome.internal_error,
-                 "please report this with the input"});
+  if (outcome.plan.status == Status::kInternalError || outcome.plan.status == Status::kBadInput) {
+    const bool internal = outcome.plan.status == Status::kInternalError;
+    return fail({internal ? ErrorCode::kInternal : ErrorCode::kBadInput, displayName(arguments.inputs.front()), "", outcome.message,
+                 internal ? "please report this with the input" : ""});
   }
   std::string document = writePlan(problem, outcome.plan);
   if (outcome.plan.status == Status::kInfeasible) document = withList(std::move(document), "conflict", outcome.conflict.facts);

@@ -20,7 +20,7 @@ std::vector<Verb> makeVerbs() {
       {"check", "re-compute a plan independently and name what is wrong with it", "PROBLEM PLAN", 2, 0, {}, kPlanned,
        "check problem.json plan.json\ncheck problem.json plan.json --json", runCheck},
       {"compare", "run several solvers, the rules in use today among them, on one problem", "INPUT", 1, 0, {}, kPlanned | kSolvers,
-       "compare problem.json --goal throughput\ncompare problem.json --goal latency --solvers single-device,heft,portfolio --json", runCompare},
+       "compare problem.json --goal throughput\ncompare problem.json --goal latency --solvers single,heft,portfolio --json", runCompare},
       {"simulate", "value an assignment (and its orders, where it has them) and list what it violates", "PROBLEM PLAN", 2, 0, {},
        kPlanned | kOutput | kNoise, "simulate problem.json plan.json\nsimulate problem.json plan.json --noise 10% --seed 7", runSimulate},
       {"explain", "say what limits a plan, why an op is where it is, and what more hardware would give", "PROBLEM PLAN", 2, 0, {},

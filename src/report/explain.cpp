@@ -198,7 +198,7 @@ class Explainer {
       run.threads = request_.threads;
       run.seed = request_.seed;
       const SolveOutcome outcome = solve(*changed, run, start.assignment.empty() ? nullptr : &start, request_.stop_flag);
-      what.replanned = outcome.plan.hasPlan() && outcome.internal_error.empty();
+      what.replanned = outcome.plan.hasPlan();
       what.value = outcome.plan.value;
       what.bound = outcome.plan.bound;
     }
