@@ -68,7 +68,7 @@ std::string raceText(Goal goal, const std::vector<Row>& rows) {
   std::string text = fmt::format("{}\n{}", heading(fmt::format("{} ({})", name(goal), goal == Goal::kThroughput ? "time per sample in a pipeline" : "time of one sample")),
                                  tableText(cells));
   if (ours->plan.hasPlan()) {
-    text += fmt::format("  No plan can be better than {}: Allot's is within {} of it ({}).\n", secondsText(ours->plan.bound),
+    text += fmt::format("  No plan can be better than {}; the gap of Allot's is {} ({}).\n", secondsText(ours->plan.bound),
                         percentText(ours->plan.gap()), name(ours->plan.status));
   }
   return text + "\n";
