@@ -75,16 +75,20 @@ class Cli : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder); }
 
-  void save(const std::string& name, const std::string& text) { std::ofstream(folder / name, std::ios::binary) << text; }
+  void save(const std::string& name, const std::string& text) {
+    std::ofstream(folder / name, std::ios::binary) << text;
+  }
 
   // Runs `allot ARGUMENTS` in the test's folder.
   Answer run(const std::string& arguments) {
-    const std::string command = "cd '" + folder.string() + "' && " ALLOT_COMMAND " " + arguments + " 2>.stderr";
+    const std::string command =
+        "cd '" + folder.string() + "' && " ALLOT_COMMAND " " + arguments + " 2>.stderr";
     Answer answer;
     FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return answer;
     char buffer[4096];
-    for (std::size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;) answer.out.append(buffer, got);
+    for (std::size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+      answer.out.append(buffer, got);
     const int status = pclose(pipe);
     answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     answer.err = slurp(folder / ".stderr");
@@ -132,10 +136,13 @@ TEST_F(Cli, NamesTheMissingGoal) {
 }
 
 TEST_F(Cli, RefusesWrongCalls) {
-  for (const char* call : {"", "dance", "plan", "plan tiny.json --goal speed", "plan tiny.json --goal latency --no-such", "check tiny.json",
-                           "plan tiny.json --goal latency --solver nobody", "plan tiny.json --goal latency --set gap", "completion tcsh",
-                           "plan tiny.json --goal latency --gap 200%", "plan tiny.json --goal latency --from nothing",
-                           "plan tiny.json --goal latency --time-unit h", "compare tiny.json --goal latency --solvers heft,nobody"}) {
+  for (const char* call :
+       {"", "dance", "plan", "plan tiny.json --goal speed", "plan tiny.json --goal latency --no-such",
+        "check tiny.json", "plan tiny.json --goal latency --solver nobody",
+        "plan tiny.json --goal latency --set gap", "completion tcsh",
+        "plan tiny.json --goal latency --gap 200%", "plan tiny.json --goal latency --from nothing",
+        "plan tiny.json --goal latency --time-unit h",
+        "compare tiny.json --goal latency --solvers heft,nobody"}) {
     const Answer answer = run(call);
     EXPECT_EQ(answer.code, 2) << call << ": " << answer.err;
     EXPECT_NE(answer.err, "") << call;
@@ -143,7 +150,8 @@ TEST_F(Cli, RefusesWrongCalls) {
 }
 
 TEST_F(Cli, HelpsEveryVerb) {
-  for (const char* verb : {"import", "plan", "check", "compare", "simulate", "explain", "export", "demo", "completion", "version"}) {
+  for (const char* verb : {"import", "plan", "check", "compare", "simulate", "explain", "export", "demo",
+                           "completion", "version"}) {
     const Answer answer = run(std::string(verb) + " --help");
     EXPECT_EQ(answer.code, 0) << verb;
     EXPECT_NE(answer.out.find("Examples:"), std::string::npos) << verb;
@@ -204,7 +212,9 @@ TEST_F(Cli, CheckNamesWhatIsWrong) {
 }
 
 TEST_F(Cli, SimulatesAnAssignment) {
-  save("split.json", R"({"schema": "allot.plan/1", "goal": "throughput", "assignment": {"a": "g0", "b": "c0", "d": "g0"}})");
+  save(
+      "split.json",
+      R"({"schema": "allot.plan/1", "goal": "throughput", "assignment": {"a": "g0", "b": "c0", "d": "g0"}})");
   Answer answer = run("simulate tiny.json split.json --contiguity none --json");
   EXPECT_EQ(answer.code, 0) << answer.err;
   EXPECT_NEAR(answer.number("value"), 2.75, 1e-9);  // 1 + 1 on g0, and both cut tensors: 0.25 + 0.5
@@ -218,7 +228,8 @@ TEST_F(Cli, SimulatesAnAssignment) {
   EXPECT_TRUE(run("simulate tiny.json split.json --contiguity none --noise 10% --json").isJson());
   EXPECT_EQ(run("simulate tiny.json split.json -q --contiguity none -o full.json").code, 0);
   EXPECT_EQ(run("check tiny.json full.json").code, 0);
-  save("partial.json", R"({"schema": "allot.plan/1", "goal": "throughput", "assignment": {"a": "g0", "d": "g0"}})");
+  save("partial.json",
+       R"({"schema": "allot.plan/1", "goal": "throughput", "assignment": {"a": "g0", "d": "g0"}})");
   answer = run("simulate tiny.json partial.json");
   EXPECT_EQ(answer.code, 3);
   EXPECT_NE(answer.err.find("\"b\""), std::string::npos) << answer.err;
@@ -278,7 +289,8 @@ TEST_F(Cli, ImportsAndRewrites) {
 }
 
 TEST_F(Cli, JoinsSeveralModels) {
-  const Answer answer = run("plan tiny.json tiny.json --goal completion --link-mode free --json -o plan.json --time-limit 5");
+  const Answer answer =
+      run("plan tiny.json tiny.json --goal completion --link-mode free --json -o plan.json --time-limit 5");
   EXPECT_TRUE(answer.code == 0 || answer.code == 5) << answer.err;
   EXPECT_EQ(answer.length("models"), 2u);
   EXPECT_EQ(run("check tiny.json tiny.json plan.json").code, 0);
@@ -316,7 +328,8 @@ TEST_F(Cli, CompletesShells) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const Answer answer = run(std::string("completion ") + shell);
     EXPECT_EQ(answer.code, 0);
-    for (const char* word : {"simulate", "time-limit", "full-duplex"}) EXPECT_NE(answer.out.find(word), std::string::npos) << shell << word;
+    for (const char* word : {"simulate", "time-limit", "full-duplex"})
+      EXPECT_NE(answer.out.find(word), std::string::npos) << shell << word;
   }
   run("completion bash > script.bash");
   EXPECT_EQ(std::system(("bash -n '" + (folder / "script.bash").string() + "'").c_str()), 0);
@@ -341,7 +354,8 @@ TEST_F(Cli, PlansTheExamples) {
     EXPECT_EQ(run("plan -q -o plan.json " + examples + call).code, 0) << call;
     EXPECT_EQ(run("check -q " + examples + call + " plan.json").code, 0) << call;
   }
-  EXPECT_EQ(run("plan -q --goal latency " + examples + "graph.yaml --cluster " + examples + "rig.yaml").code, 0);
+  EXPECT_EQ(run("plan -q --goal latency " + examples + "graph.yaml --cluster " + examples + "rig.yaml").code,
+            0);
 }
 
 TEST(OptionsPage, IsUpToDate) {
