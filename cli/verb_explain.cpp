@@ -199,10 +199,11 @@ class Printer {
     std::vector<std::vector<std::string>> rows{{"what if", "this plan", "new plan", "gain", "bound"}};
     for (const WhatIf& what : what_.what_ifs) {
       const double best = what.replanned ? std::min(what.value, what.same_plan) : what.same_plan;
-      rows.push_back({what.change, secondsText(what.same_plan),
-                      what.replanned ? secondsText(what.value) : "-",
-                      best > 0 ? fmt::format("{:.2f}x", what_.value / best) : "-",
-                      what.replanned ? secondsText(what.bound) : "-"});
+      rows.push_back(
+          {what.change, secondsText(what.same_plan), what.replanned ? secondsText(what.value) : "-",
+           best > 0 && (what.replanned || best != what_.value) ? fmt::format("{:.2f}x", what_.value / best)
+                                                               : "-",
+           what.replanned ? secondsText(what.bound) : "-"});
     }
     if (rows.size() > 1) text_ += "\n" + tableText(rows);
   }
