@@ -35,12 +35,13 @@ void addCommandOptions(CLI::App& app, unsigned families, Arguments& arguments) {
     if (option.text != nullptr) {
       added = app.add_option(flagNames(option), arguments.*option.text, help)->take_last();
     } else {
-      added = app.add_option(flagNames(option), arguments.*option.list, help)->allow_extra_args(false)->take_all();
+      added = app.add_option(flagNames(option), arguments.*option.list, help)
+                  ->allow_extra_args(false)
+                  ->take_all();
     }
-    added->type_name(valueText(option.value_name, option.choices));
+    added->type_name(std::string(option.value_name));
     if (!option.choices.empty()) {
       added->check(CLI::IsMember(std::vector<std::string>(option.choices.begin(), option.choices.end())));
-      added->type_name(valueText(option.value_name, option.choices));
     }
   }
 }
@@ -55,16 +56,29 @@ void addLibraryOptions(CLI::App& app, const Verb& verb, Values& values) {
     const bool run = spec.scope == OptionScope::kRun;
     if ((verb.families & (run ? kRun : kModes)) == 0) continue;
     const std::string flag = fmt::format("--{}", spec.name);
-    CLI::Option* added = spec.value_name.empty() ? app.add_flag(flag, value, std::string(spec.help))
-                                                 : app.add_option(flag, value, std::string(spec.help))->take_last();
+    CLI::Option* added = spec.value_name.empty()
+                             ? app.add_flag(flag, value, std::string(spec.help))
+                             : app.add_option(flag, value, std::string(spec.help))->take_last();
     if (!spec.value_name.empty()) added->type_name(valueText(spec.value_name, spec.choices));
     switch (spec.scope) {
-      case OptionScope::kAll: added->group("Modes of every goal"); break;
-      case OptionScope::kThroughput: added->group("Modes of throughput"); break;
-      case OptionScope::kLatency: added->group("Modes of latency"); break;
-      case OptionScope::kCompletion: added->group("Modes of completion"); break;
-      case OptionScope::kLatencyAndCompletion: added->group("Modes of latency and completion"); break;
-      case OptionScope::kRun: added->group("Search"); break;
+      case OptionScope::kAll:
+        added->group("Modes of every goal");
+        break;
+      case OptionScope::kThroughput:
+        added->group("Modes of throughput");
+        break;
+      case OptionScope::kLatency:
+        added->group("Modes of latency");
+        break;
+      case OptionScope::kCompletion:
+        added->group("Modes of completion");
+        break;
+      case OptionScope::kLatencyAndCompletion:
+        added->group("Modes of latency and completion");
+        break;
+      case OptionScope::kRun:
+        added->group("Search");
+        break;
     }
   }
 }
@@ -85,7 +99,8 @@ bool takeSettings(Arguments& arguments) {
   for (const std::string& setting : arguments.set) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos || equals == 0) {
-      printError({ErrorCode::kUsage, "", "--set", fmt::format("\"{}\" is not NAME=VALUE", setting), "write for example --set gap=1%"});
+      printError({ErrorCode::kUsage, "", "--set", fmt::format("\"{}\" is not NAME=VALUE", setting),
+                  "write for example --set gap=1%"});
       return false;
     }
     arguments.options.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
@@ -96,21 +111,26 @@ bool takeSettings(Arguments& arguments) {
 }  // namespace
 
 std::optional<int> parseArguments(int argc, char** argv, Arguments& arguments) {
-  CLI::App app("Allot decides where every operator of a neural network runs on unlike devices, with a proven bound.", "allot");
+  CLI::App app(
+      "Allot decides where every operator of a neural network runs on unlike devices, with a proven bound.",
+      "allot");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("allot {} ({})", ALLOT_VERSION, ALLOT_GIT_HASH));
-  app.footer("Try `allot demo`, then `allot plan --help`.\n"
-             "Exit codes: 0 solved to the requested gap, 2 usage, 3 unreadable or invalid input, 4 infeasible,\n"
-             "5 limit reached with a plan, 6 limit reached without one, 7 mismatch, 1 internal error.");
+  app.footer(
+      "Try `allot demo`, then `allot plan --help`.\n"
+      "Exit codes: 0 solved to the requested gap, 2 usage, 3 unreadable or invalid input, 4 infeasible,\n"
+      "5 limit reached with a plan, 6 limit reached without one, 7 mismatch, 1 internal error.");
   Values values(optionTable().size());
   for (const Verb& verb : verbs()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->footer(footerOf(verb));
     if (!verb.positional.empty()) {
-      CLI::Option* files = sub->add_option(std::string(verb.name == "completion" ? "shell" : "files"), arguments.inputs,
-                                           verb.choices.empty() ? "- is standard input" : "");
+      CLI::Option* files =
+          sub->add_option(std::string(verb.name == "completion" ? "shell" : "files"), arguments.inputs,
+                          verb.choices.empty() ? "- is standard input" : "");
       files->required()->type_name(valueText(verb.positional, verb.choices));
-      files->expected(static_cast<int>(verb.least), verb.most == 0 ? CLI::detail::expected_max_vector_size : static_cast<int>(verb.most));
+      files->expected(static_cast<int>(verb.least),
+                      verb.most == 0 ? CLI::detail::expected_max_vector_size : static_cast<int>(verb.most));
     }
     addCommandOptions(*sub, verb.families, arguments);
     addLibraryOptions(*sub, verb, values);

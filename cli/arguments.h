@@ -1,7 +1,7 @@
 // What the command line says, and the tables it is declared in.
 //
-// Verbs and options are rows of two tables; the parser, the help texts and the completion scripts are all made from them (and
-// from the library's option table, allot/options.h).
+// Verbs and options are rows of two tables; the parser, the help texts and the completion scripts are all
+// made from them (and from the library's option table, allot/options.h).
 #pragma once
 
 #include <optional>
@@ -28,10 +28,10 @@ struct Arguments {
 enum Family : unsigned {
   kJson = 1,
   kOutput = 2,
-  kReading = 4,       // how inputs are read
-  kConstraints = 8,   // pin, forbid, together
-  kModes = 16,        // library options that fix what a value means
-  kRun = 32,          // library options that steer the search
+  kReading = 4,      // how inputs are read
+  kConstraints = 8,  // pin, forbid, together
+  kModes = 16,       // library options that fix what a value means
+  kRun = 32,         // library options that steer the search
   kStart = 64,
   kNoise = 128,
   kSolvers = 256,
@@ -43,8 +43,8 @@ enum Family : unsigned {
 struct Verb {
   std::string_view name;
   std::string_view summary;
-  std::string_view positional;  // name of the positional arguments; "" = none
-  unsigned least, most;         // how many of them; most 0 = no limit
+  std::string_view positional;            // name of the positional arguments; "" = none
+  unsigned least, most;                   // how many of them; most 0 = no limit
   std::vector<std::string_view> choices;  // of the positional; empty = a file
   unsigned families;
   std::string_view examples;  // one per line, without "allot"

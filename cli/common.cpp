@@ -25,12 +25,18 @@ bool colourWanted(int stream) {
 
 int exitCodeOf(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kUsage: return kExitUsage;
-    case ErrorCode::kBadInput: return kExitBadInput;
-    case ErrorCode::kInfeasible: return kExitInfeasible;
-    case ErrorCode::kNoPlan: return kExitLimitWithoutPlan;
-    case ErrorCode::kMismatch: return kExitMismatch;
-    case ErrorCode::kInternal: return kExitInternal;
+    case ErrorCode::kUsage:
+      return kExitUsage;
+    case ErrorCode::kBadInput:
+      return kExitBadInput;
+    case ErrorCode::kInfeasible:
+      return kExitInfeasible;
+    case ErrorCode::kNoPlan:
+      return kExitLimitWithoutPlan;
+    case ErrorCode::kMismatch:
+      return kExitMismatch;
+    case ErrorCode::kInternal:
+      return kExitInternal;
   }
   return kExitInternal;
 }
@@ -56,17 +62,22 @@ void printWarnings(const Arguments& arguments, const std::string& file, const Wa
   }
 }
 
-std::string displayName(const std::string& path) { return path == "-" ? "standard input" : path; }
+std::string displayName(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
 
 Result<void> checkWritable(const std::string& path) {
   if (path.empty() || path == "-") return {};
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   if (access(folder.c_str(), W_OK) == 0 || access(path.c_str(), W_OK) == 0) return {};
-  return fail({ErrorCode::kBadInput, path, "", "cannot write: the folder is missing or not writable", "choose a path in a writable folder"});
+  return fail({ErrorCode::kBadInput, path, "", "cannot write: the folder is missing or not writable",
+               "choose a path in a writable folder"});
 }
 
-Result<void> print(std::string_view text) { return writeFile("-", text); }
+Result<void> print(std::string_view text) {
+  return writeFile("-", text);
+}
 
 std::string tableText(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> width;
@@ -78,7 +89,9 @@ std::string tableText(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows) {
     std::string line = " ";
     for (std::size_t c = 0; c < row.size(); ++c) {
-      line += c == 0 ? fmt::format(" {:<{}}", row[c], width[c]) : fmt::format("  {:>{}}", row[c], width[c]);
+      const bool left = c == 0 || rows.front()[c].empty();
+      line += left ? fmt::format("{}{:<{}}", c == 0 ? " " : "  ", row[c], width[c])
+                   : fmt::format("  {:>{}}", row[c], width[c]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -90,20 +103,27 @@ std::string heading(std::string_view text) {
   return colourWanted(STDOUT_FILENO) ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
 }
 
-bool progressWanted(const Arguments& arguments) { return !arguments.quiet && isatty(STDERR_FILENO) != 0; }
+bool progressWanted(const Arguments& arguments) {
+  return !arguments.quiet && isatty(STDERR_FILENO) != 0;
+}
 
 std::string perSecondText(double value) {
   return value > 0 && std::isfinite(value) ? fmt::format("{:.4g}", 1 / value) : std::string("-");
 }
 
-std::string percentText(double share) { return fmt::format("{:.3g}%", 100 * share); }
+std::string percentText(double share) {
+  return fmt::format("{:.3g}%", 100 * share);
+}
 
 std::string valueText(Goal goal, double value) {
   const std::string seconds = secondsText(value);
   switch (goal) {
-    case Goal::kThroughput: return fmt::format("{} per sample, {} samples per second", seconds, perSecondText(value));
-    case Goal::kLatency: return fmt::format("{} for one sample, {} per second one after another", seconds, perSecondText(value));
-    case Goal::kCompletion: return fmt::format("{} summed over the models' completions", seconds);
+    case Goal::kThroughput:
+      return fmt::format("{} per sample, {} samples per second", seconds, perSecondText(value));
+    case Goal::kLatency:
+      return fmt::format("{} for one sample, {} per second one after another", seconds, perSecondText(value));
+    case Goal::kCompletion:
+      return fmt::format("{} summed over the models' completions", seconds);
   }
   return seconds;
 }
@@ -111,7 +131,8 @@ std::string valueText(Goal goal, double value) {
 std::string withMember(std::string document, std::string_view key, std::string_view json) {
   document.erase(document.rfind('}'));
   document.erase(document.find_last_not_of(" \n") + 1);
-  return fmt::format("{},\n  \"{}\": {}\n}}\n", document, key, json.substr(0, json.find_last_not_of('\n') + 1));
+  return fmt::format("{},\n  \"{}\": {}\n}}\n", document, key,
+                     json.substr(0, json.find_last_not_of('\n') + 1));
 }
 
 std::string withList(std::string document, std::string_view key, const std::vector<std::string>& lines) {

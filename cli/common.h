@@ -65,7 +65,8 @@ Result<void> checkWritable(const std::string& path);
 // Standard output in one write.
 Result<void> print(std::string_view text);
 
-// Columns padded to their widest cell, the first one to the left and the others to the right.
+// Columns padded to their widest cell: the first one and remarks (no header) to the left, the others to the
+// right.
 std::string tableText(const std::vector<std::vector<std::string>>& rows);
 // Bold on a terminal, unless NO_COLOR is set.
 std::string heading(std::string_view text);

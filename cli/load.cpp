@@ -38,12 +38,15 @@ Result<Problem> readInputs(const Arguments& arguments, std::span<const std::stri
   return inFile(joinModels(std::move(problems)), displayName(paths.front()));
 }
 
-Result<std::vector<OpId>> matchingOps(const Problem& problem, const std::string& option, const std::string& pattern) {
+Result<std::vector<OpId>> matchingOps(const Problem& problem, const std::string& option,
+                                      const std::string& pattern) {
   std::vector<OpId> ops;
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
     if (fnmatch(pattern.c_str(), problem.graph.op_name[i].c_str(), 0) == 0) ops.push_back(OpId(i));
   }
-  if (ops.empty()) return usageError(option, fmt::format("no op matches \"{}\"", pattern), "name an op, or a pattern with * and ?");
+  if (ops.empty())
+    return usageError(option, fmt::format("no op matches \"{}\"", pattern),
+                      "name an op, or a pattern with * and ?");
   return ops;
 }
 
@@ -55,15 +58,17 @@ Result<DeviceId> deviceNamed(const Problem& problem, const std::string& option, 
     if (d < 12) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
     if (d == 12) known += ", ...";
   }
-  return usageError(option, fmt::format("unknown device \"{}\"", device), fmt::format("use one of {}", known));
+  return usageError(option, fmt::format("unknown device \"{}\"", device),
+                    fmt::format("use one of {}", known));
 }
 
-Result<void> addPairs(const Problem& problem, const std::string& option, const std::vector<std::string>& texts,
-                      std::vector<std::pair<OpId, DeviceId>>& pairs) {
+Result<void> addPairs(const Problem& problem, const std::string& option,
+                      const std::vector<std::string>& texts, std::vector<std::pair<OpId, DeviceId>>& pairs) {
   for (const std::string& text : texts) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-      return usageError(option, fmt::format("\"{}\" is not PATTERN=DEVICE", text), fmt::format("write for example {} 'embed*=cpu0'", option));
+      return usageError(option, fmt::format("\"{}\" is not PATTERN=DEVICE", text),
+                        fmt::format("write for example {} 'embed*=cpu0'", option));
     }
     ALLOT_TRY(const DeviceId device, deviceNamed(problem, option, std::string_view(text).substr(equals + 1)));
     ALLOT_TRY(const std::vector<OpId> ops, matchingOps(problem, option, text.substr(0, equals)));
@@ -87,7 +92,8 @@ Result<void> addCommandConstraints(const Arguments& arguments, Problem& problem)
 Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem& problem) {
   ALLOT_CHECK(applyOptions(arguments, options));
   if (!options.modes.goal) {
-    return usageError("--goal", "no goal is given, and the input names none", "add --goal throughput, latency or completion");
+    return usageError("--goal", "no goal is given, and the input names none",
+                      "add --goal throughput, latency or completion");
   }
   ALLOT_CHECK(inFile(problem.setModes(options.modes), displayName(arguments.inputs.front())));
   options.modes = problem.modes;
@@ -109,7 +115,9 @@ Result<ReadOptions> readOptionsOf(const Arguments& arguments) {
   ReadOptions options;
   if (!arguments.from.empty()) {
     options.format = formatFromName(arguments.from);
-    if (!options.format) return usageError("--from", fmt::format("unknown format \"{}\"", arguments.from), "use one of " + formatNames());
+    if (!options.format)
+      return usageError("--from", fmt::format("unknown format \"{}\"", arguments.from),
+                        "use one of " + formatNames());
   }
   if (!arguments.time_unit.empty()) options.time_unit = arguments.time_unit;
   options.merge_edges = arguments.merge_edges;
@@ -137,8 +145,8 @@ Result<Plan> loadPlan(const Arguments& arguments, const std::string& path, const
 Result<void> requireComplete(const Problem& problem, const Plan& plan, const std::string& file) {
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
     if (i < plan.assignment.size() && plan.assignment[i].valid()) continue;
-    return fail({ErrorCode::kBadInput, file, fmt::format("op \"{}\"", problem.graph.op_name[i]), "has no device in the plan",
-                 "give every op of the problem a device in \"assignment\""});
+    return fail({ErrorCode::kBadInput, file, fmt::format("op \"{}\"", problem.graph.op_name[i]),
+                 "has no device in the plan", "give every op of the problem a device in \"assignment\""});
   }
   return {};
 }

@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
       if (verb.name == arguments.verb) return verb.run(arguments);
     }
   } catch (const std::bad_alloc&) {
-    cli::printError({ErrorCode::kInternal, "", "allot", "out of memory", "use a machine with more memory or a smaller input"});
+    cli::printError({ErrorCode::kInternal, "", "allot", "out of memory",
+                     "use a machine with more memory or a smaller input"});
   } catch (const std::exception& error) {
     cli::printError({ErrorCode::kInternal, "", "allot", error.what(), "please report this"});
   }

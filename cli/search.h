@@ -12,9 +12,11 @@ namespace allot::cli {
 // The name under which the portfolio goes among the solvers.
 inline constexpr std::string_view kPortfolio = "portfolio";
 
-// Ctrl-C and SIGTERM set the flag that is returned, which ends a search with its best plan; the second one ends the program.
+// Ctrl-C and SIGTERM set the flag that is returned, which ends a search with its best plan; the second one
+// ends the program.
 const std::atomic<bool>& catchStopSignals();
-// What RunOptions::solver takes for a solver the user named; fails when there is none or it does not take the problem.
+// What RunOptions::solver takes for a solver the user named; fails when there is none or it does not take the
+// problem.
 Result<std::string> solverFor(const Problem& problem, const std::string& wanted);
 
 }  // namespace allot::cli

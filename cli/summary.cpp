@@ -21,7 +21,8 @@ DeviceId busiest(const Plan& plan) {
 }  // namespace
 
 std::string deviceTable(const Problem& problem, const Plan& plan) {
-  std::vector<std::vector<std::string>> rows{{"device", "class", "ops", "compute", "communication", "load", "memory", "of"}};
+  std::vector<std::vector<std::string>> rows{
+      {"device", "class", "ops", "compute", "communication", "load", "memory", "of"}};
   std::vector<std::size_t> ops(problem.deviceCount(), 0);
   for (const DeviceId device : plan.assignment) {
     if (device.valid()) ++ops[device.index()];
@@ -29,8 +30,9 @@ std::string deviceTable(const Problem& problem, const Plan& plan) {
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     const DeviceUse& use = plan.devices[d];
     const double limit = problem.memoryLimit(DeviceId(d));
-    rows.push_back({problem.cluster.devices[d].name, problem.cluster.classOf(DeviceId(d)).name, fmt::format("{}", ops[d]),
-                    secondsText(use.compute_seconds), secondsText(use.communication_seconds), secondsText(use.load_seconds),
+    rows.push_back({problem.cluster.devices[d].name, problem.cluster.classOf(DeviceId(d)).name,
+                    fmt::format("{}", ops[d]), secondsText(use.compute_seconds),
+                    secondsText(use.communication_seconds), secondsText(use.load_seconds),
                     bytesText(use.memory_bytes), std::isfinite(limit) ? bytesText(limit) : "unlimited"});
   }
   return tableText(rows);
@@ -38,20 +40,24 @@ std::string deviceTable(const Problem& problem, const Plan& plan) {
 
 std::string planSummary(const Problem& problem, const Plan& plan) {
   const Goal goal = problem.goal();
-  std::string text = fmt::format("{}  {}\n", heading(fmt::format("{:<10}", name(goal))), valueText(goal, plan.value));
+  std::string text =
+      fmt::format("{}  {}\n", heading(fmt::format("{:<10}", name(goal))), valueText(goal, plan.value));
   text += fmt::format("bound       {} (gap {})\n", secondsText(plan.bound), percentText(plan.gap()));
-  text += fmt::format("status      {}, found by {} in {}{}\n", name(plan.status), plan.solver.empty() ? "-" : plan.solver,
-                      secondsText(plan.seconds), plan.time_limited ? " (stopped at the limit)" : "");
+  text += fmt::format("status      {}, found by {} in {}{}\n", name(plan.status),
+                      plan.solver.empty() ? "-" : plan.solver, secondsText(plan.seconds),
+                      plan.time_limited ? " (stopped at the limit)" : "");
   if (!plan.proof.empty()) text += fmt::format("proof       {}\n", plan.proof);
   if (!plan.devices.empty()) {
     const DeviceId device = busiest(plan);
     const DeviceUse& use = plan.devices[device.index()];
-    text += fmt::format("bottleneck  {}: load {}, of it compute {} and communication {}\n", problem.cluster.devices[device.index()].name,
-                        secondsText(use.load_seconds), secondsText(use.compute_seconds), secondsText(use.communication_seconds));
+    text += fmt::format("bottleneck  {}: load {}, of it compute {} and communication {}\n",
+                        problem.cluster.devices[device.index()].name, secondsText(use.load_seconds),
+                        secondsText(use.compute_seconds), secondsText(use.communication_seconds));
     text += "\n" + deviceTable(problem, plan);
   }
   for (std::size_t m = 0; plan.completion.size() > 1 && m < plan.completion.size(); ++m) {
-    text += fmt::format("{}  {} ends at {}\n", m == 0 ? "\n" : "", problem.graph.model_name[m], secondsText(plan.completion[m]));
+    text += fmt::format("{}  {} ends at {}\n", m == 0 ? "\n" : "", problem.graph.model_name[m],
+                        secondsText(plan.completion[m]));
   }
   return text;
 }

@@ -59,7 +59,8 @@ Result<Evaluation> valued(const PlannedTask& task, const std::string& file) {
   if (!evaluation.valid()) return evaluation;
   const CheckReport report = check(task.problem, plan);
   if (!report.ok()) {
-    return fail({ErrorCode::kInternal, file, "", "the checker disagrees with the evaluation: " + report.violations.front(),
+    return fail({ErrorCode::kInternal, file, "",
+                 "the checker disagrees with the evaluation: " + report.violations.front(),
                  "please report this with the input"});
   }
   return evaluation;
@@ -90,18 +91,22 @@ Result<int> simulate(const Arguments& arguments) {
     if (arguments.json && arguments.output != "-") ALLOT_CHECK(print(document));
   }
   if (arguments.json || arguments.quiet || arguments.output == "-") return kExitOk;
-  std::string text = fmt::format("{}  {}\n", heading(fmt::format("{:<10}", name(task.problem.goal()))), valueText(task.problem.goal(), plan.value));
+  std::string text = fmt::format("{}  {}\n", heading(fmt::format("{:<10}", name(task.problem.goal()))),
+                                 valueText(task.problem.goal(), plan.value));
   if (evaluation.valid()) {
-    text += fmt::format("bound       {} (gap {})\nvalid       yes\n", secondsText(plan.bound), percentText(plan.gap()));
+    text += fmt::format("bound       {} (gap {})\nvalid       yes\n", secondsText(plan.bound),
+                        percentText(plan.gap()));
   } else {
     text += fmt::format("valid       no, {} violations\n", evaluation.violations.size());
-    const std::size_t shown = arguments.verbose ? evaluation.violations.size() : std::min<std::size_t>(10, evaluation.violations.size());
+    const std::size_t shown = arguments.verbose ? evaluation.violations.size()
+                                                : std::min<std::size_t>(10, evaluation.violations.size());
     for (std::size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", evaluation.violations[i]);
     if (shown < evaluation.violations.size()) text += "  ... (-v shows all)\n";
   }
   if (noise) {
-    text += fmt::format("noise       {} on op times, {} samples: mean {}, 95 of 100 within {}\n", percentText(noise->share), noise->samples,
-                        secondsText(noise->mean), secondsText(noise->p95));
+    text += fmt::format("noise       {} on op times, {} samples: mean {}, 95 of 100 within {}\n",
+                        percentText(noise->share), noise->samples, secondsText(noise->mean),
+                        secondsText(noise->p95));
   }
   ALLOT_CHECK(print(text + "\n" + deviceTable(task.problem, plan)));
   return kExitOk;

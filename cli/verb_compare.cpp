@@ -41,7 +41,11 @@ Result<std::vector<std::string>> chosenSolvers(const Problem& problem, const std
 
 std::string rowsJson(const Problem& problem, const std::vector<Row>& rows) {
   JsonWriter out;
-  out.beginObject().field("problem", problem.name).field("goal", name(problem.goal())).key("rows").beginArray();
+  out.beginObject()
+      .field("problem", problem.name)
+      .field("goal", name(problem.goal()))
+      .key("rows")
+      .beginArray();
   for (const Row& row : rows) {
     const bool good = row.plan.hasPlan();
     const double nothing = std::nan("");
@@ -54,18 +58,23 @@ std::string rowsJson(const Problem& problem, const std::vector<Row>& rows) {
 }
 
 std::string rowsText(std::vector<Row> rows) {
-  const auto worth = [](const Row& row) { return row.plan.hasPlan() ? row.plan.value : std::numeric_limits<double>::infinity(); };
+  const auto worth = [](const Row& row) {
+    return row.plan.hasPlan() ? row.plan.value : std::numeric_limits<double>::infinity();
+  };
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return worth(a) < worth(b); });
   const double best = worth(rows.front());
-  std::vector<std::vector<std::string>> cells{{"solver", "value", "per second", "ratio", "bound", "gap", "time", "status"}};
+  std::vector<std::vector<std::string>> cells{
+      {"solver", "value", "per second", "ratio", "bound", "gap", "time", "status"}};
   for (const Row& row : rows) {
     const Plan& plan = row.plan;
     if (!plan.hasPlan()) {
-      cells.push_back({row.solver, "-", "-", "-", "-", "-", secondsText(plan.seconds), std::string(name(plan.status))});
+      cells.push_back(
+          {row.solver, "-", "-", "-", "-", "-", secondsText(plan.seconds), std::string(name(plan.status))});
       continue;
     }
-    cells.push_back({row.solver, secondsText(plan.value), perSecondText(plan.value), best > 0 ? fmt::format("{:.3f}", plan.value / best) : "1",
-                     secondsText(plan.bound), percentText(plan.gap()), secondsText(plan.seconds), std::string(name(plan.status))});
+    cells.push_back({row.solver, secondsText(plan.value), perSecondText(plan.value),
+                     best > 0 ? fmt::format("{:.3f}", plan.value / best) : "1", secondsText(plan.bound),
+                     percentText(plan.gap()), secondsText(plan.seconds), std::string(name(plan.status))});
   }
   return tableText(cells);
 }
@@ -81,11 +90,12 @@ Result<int> compare(const Arguments& arguments) {
   bool any = false, infeasible = false;
   for (const std::string& name : names) {
     if (stop && any) break;
-    if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K{} of {}: {}", rows.size() + 1, names.size(), name);
+    if (progressWanted(arguments))
+      fmt::print(stderr, "\r\033[K{} of {}: {}", rows.size() + 1, names.size(), name);
     run.solver = name == kPortfolio ? "" : name;
     SolveOutcome outcome = solve(task.problem, run, nullptr, &stop);
-    if (!outcome.message.empty()) {
-      return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), name, "a plan failed the checker: " + outcome.message,
+    if (outcome.plan.status == Status::kInternalError) {
+      return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), name, outcome.message,
                    "please report this with the input"});
     }
     any = any || outcome.plan.hasPlan();

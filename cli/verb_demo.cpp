@@ -11,6 +11,7 @@
 #include "common.h"
 #include "report/demo_problem.h"
 #include "search.h"
+#include "solve/baselines/baselines.h"
 
 namespace allot::cli {
 namespace {
@@ -29,24 +30,27 @@ Result<std::vector<Row>> race(const Problem& problem, RunOptions run, const std:
   const Budget budget(run, &stop);
   const auto add = [&](std::string_view label) -> Result<void> {
     SolveOutcome outcome = solve(problem, run, nullptr, &stop);
-    if (!outcome.message.empty()) return fail({ErrorCode::kInternal, "", std::string(label), outcome.message, "please report this"});
+    if (outcome.plan.status == Status::kInternalError) {
+      return fail({ErrorCode::kInternal, "", std::string(label), outcome.message, "please report this"});
+    }
     rows.push_back({std::string(label), std::move(outcome.plan)});
     return {};
   };
   const double all_seconds = run.time_limit_seconds;
-  for (const Solver& solver : solvers()) {
+  for (const Solver& solver : baselineSolvers()) {
     if (!solver.accepts(problem) || budget.elapsedSeconds() > all_seconds / 3) continue;
     run.solver = solver.name;
-    run.time_limit_seconds = std::min(kRuleSeconds, std::max(0.05, all_seconds / 3 - budget.elapsedSeconds()));
+    run.time_limit_seconds =
+        std::min(kRuleSeconds, std::max(0.05, all_seconds / 3 - budget.elapsedSeconds()));
     ALLOT_CHECK(add(solver.name));
-    // Those that only stopped at the clock are searches, not rules; the portfolio has them.
-    if (rows.back().plan.time_limited) rows.pop_back();
   }
   run.solver.clear();
   run.time_limit_seconds = std::max(0.5, all_seconds - budget.elapsedSeconds());
   ALLOT_CHECK(add("Allot"));
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    const auto worth = [](const Row& row) { return row.plan.hasPlan() ? row.plan.value : std::numeric_limits<double>::infinity(); };
+    const auto worth = [](const Row& row) {
+      return row.plan.hasPlan() ? row.plan.value : std::numeric_limits<double>::infinity();
+    };
     if (worth(a) != worth(b)) return worth(a) < worth(b);
     return a.solver == "Allot" && b.solver != "Allot";
   });
@@ -54,21 +58,28 @@ Result<std::vector<Row>> race(const Problem& problem, RunOptions run, const std:
 }
 
 std::string raceText(Goal goal, const std::vector<Row>& rows) {
-  const auto ours = std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.solver == "Allot"; });
+  const auto ours =
+      std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.solver == "Allot"; });
   std::vector<std::vector<std::string>> cells{{"solver", "value", "per second", "ratio"}};
   for (const Row& row : rows) {
     if (row.plan.hasPlan()) {
-      cells.push_back({row.solver, secondsText(row.plan.value), perSecondText(row.plan.value),
-                       ours->plan.value > 0 ? fmt::format("{:.2f}", row.plan.value / ours->plan.value) : "1"});
+      cells.push_back(
+          {row.solver, secondsText(row.plan.value), perSecondText(row.plan.value),
+           ours->plan.value > 0 ? fmt::format("{:.2f}", row.plan.value / ours->plan.value) : "1"});
     } else {
       cells.push_back({row.solver, "no valid plan", "-", "-"});
     }
   }
-  std::string text = fmt::format("{}\n{}", heading(fmt::format("{} ({})", name(goal), goal == Goal::kThroughput ? "time per sample in a pipeline" : "time of one sample")),
-                                 tableText(cells));
+  std::string text =
+      fmt::format("{}\n{}",
+                  heading(fmt::format(
+                      "{} ({})", name(goal),
+                      goal == Goal::kThroughput ? "time per sample in a pipeline" : "time of one sample")),
+                  tableText(cells));
   if (ours->plan.hasPlan()) {
-    text += fmt::format("  No plan can be better than {}: Allot's is within {} of it ({}).\n", secondsText(ours->plan.bound),
-                        percentText(ours->plan.gap()), name(ours->plan.status));
+    text +=
+        fmt::format("  No plan can be better than {}; the gap of Allot's is {} ({}).\n",
+                    secondsText(ours->plan.bound), percentText(ours->plan.gap()), name(ours->plan.status));
   }
   return text + "\n";
 }
@@ -85,9 +96,14 @@ Result<int> demo(const Arguments& arguments) {
     ALLOT_CHECK(writeFile(arguments.output, writeProblem(problem)));
     if (arguments.output == "-" || (arguments.quiet && !arguments.json)) return kExitOk;
   }
-  std::string text = fmt::format("Allot against the rules people use today\n{}: {} ops on {}\n\n", problem.name, problem.opCount(), problem.cluster.name);
+  std::string text = fmt::format("Allot against the rules people use today\n{}: {} ops on {}\n\n",
+                                 problem.name, problem.opCount(), problem.cluster.name);
   JsonWriter out(3);
-  out.beginObject().field("problem", problem.name).field("ops", static_cast<std::uint64_t>(problem.opCount())).key("goals").beginArray();
+  out.beginObject()
+      .field("problem", problem.name)
+      .field("ops", static_cast<std::uint64_t>(problem.opCount()))
+      .key("goals")
+      .beginArray();
   for (const Goal goal : {Goal::kThroughput, Goal::kLatency}) {
     Modes modes;
     modes.goal = goal;
@@ -99,8 +115,12 @@ Result<int> demo(const Arguments& arguments) {
     out.beginObject().field("goal", name(goal)).key("rows").beginArray();
     for (const Row& row : rows) {
       const double nothing = std::nan("");
-      out.beginObject().field("solver", row.solver).field("value", row.plan.hasPlan() ? row.plan.value : nothing);
-      out.field("bound", row.plan.hasPlan() ? row.plan.bound : nothing).field("status", name(row.plan.status)).endObject();
+      out.beginObject()
+          .field("solver", row.solver)
+          .field("value", row.plan.hasPlan() ? row.plan.value : nothing);
+      out.field("bound", row.plan.hasPlan() ? row.plan.bound : nothing)
+          .field("status", name(row.plan.status))
+          .endObject();
     }
     out.endArray().endObject();
   }

@@ -16,10 +16,14 @@ namespace {
 
 std::string_view kindName(PathStep::Kind kind) {
   switch (kind) {
-    case PathStep::Kind::kOp: return "op";
-    case PathStep::Kind::kTransfer: return "transfer";
-    case PathStep::Kind::kLaunch: return "launch";
-    case PathStep::Kind::kWait: return "wait";
+    case PathStep::Kind::kOp:
+      return "op";
+    case PathStep::Kind::kTransfer:
+      return "transfer";
+    case PathStep::Kind::kLaunch:
+      return "launch";
+    case PathStep::Kind::kWait:
+      return "wait";
   }
   return "?";
 }
@@ -30,7 +34,8 @@ class Printer {
       : problem_(problem), plan_(plan), what_(explanation), verbose_(verbose) {}
 
   std::string text() {
-    text_ = fmt::format("{}  {}\n\n", heading(fmt::format("{:<10}", name(problem_.goal()))), valueText(problem_.goal(), what_.value));
+    text_ = fmt::format("{}  {}\n\n", heading(fmt::format("{:<10}", name(problem_.goal()))),
+                        valueText(problem_.goal(), what_.value));
     bottleneck();
     if (!what_.path.empty()) path();
     memory();
@@ -44,12 +49,21 @@ class Printer {
     JsonWriter out(3);
     out.beginObject().field("goal", name(problem_.goal())).field("value", what_.value);
     const DeviceUse& use = plan_.devices[what_.bottleneck.index()];
-    out.key("bottleneck").beginObject().field("device", device(what_.bottleneck)).field("load", use.load_seconds);
-    out.field("compute", use.compute_seconds).field("communication", use.communication_seconds).key("ops").beginArray();
-    for (const OpCost& cost : what_.heaviest) out.beginObject().field("op", op(cost.op)).field("time", cost.seconds).endObject();
+    out.key("bottleneck")
+        .beginObject()
+        .field("device", device(what_.bottleneck))
+        .field("load", use.load_seconds);
+    out.field("compute", use.compute_seconds)
+        .field("communication", use.communication_seconds)
+        .key("ops")
+        .beginArray();
+    for (const OpCost& cost : what_.heaviest)
+      out.beginObject().field("op", op(cost.op)).field("time", cost.seconds).endObject();
     out.endArray().key("cut_tensors").beginArray();
     for (const CutPayment& cut : what_.cuts) {
-      out.beginObject().field("producer", op(problem_.graph.producer(cut.tensor))).field("direction", cut.sends ? "send" : "receive");
+      out.beginObject()
+          .field("producer", op(problem_.graph.producer(cut.tensor)))
+          .field("direction", cut.sends ? "send" : "receive");
       out.field("peer", peer(cut)).field("time", cut.seconds).endObject();
     }
     out.endArray().endObject().key("critical_path").beginArray();
@@ -62,16 +76,26 @@ class Printer {
     }
     out.endArray().key("memory").beginArray();
     for (const MemoryFullness& full : what_.memory) {
-      out.beginObject().field("device", device(full.device)).field("used", full.used).field("limit", full.limit);
+      out.beginObject()
+          .field("device", device(full.device))
+          .field("used", full.used)
+          .field("limit", full.limit);
       out.field("binds", full.binds).endObject();
     }
     out.endArray().key("excluded").beginArray();
     for (const std::string& line : what_.excluded) out.value(line);
     out.endArray().key("ops").beginArray();
     for (const OpExplanation& item : what_.ops) {
-      out.beginObject().field("op", op(item.op)).field("unit_size", static_cast<std::uint64_t>(item.unit_size)).key("devices").beginArray();
+      out.beginObject()
+          .field("op", op(item.op))
+          .field("unit_size", static_cast<std::uint64_t>(item.unit_size))
+          .key("devices")
+          .beginArray();
       for (const Elsewhere& there : item.devices) {
-        out.beginObject().field("device", device(there.device)).field("here", there.here).field("time", there.unit_seconds);
+        out.beginObject()
+            .field("device", device(there.device))
+            .field("here", there.here)
+            .field("time", there.unit_seconds);
         out.field("value", there.value).field("obstacle", there.obstacle).endObject();
       }
       out.endArray().endObject();
@@ -99,18 +123,23 @@ class Printer {
 
   void bottleneck() {
     const DeviceUse& use = plan_.devices[what_.bottleneck.index()];
-    text_ += fmt::format("{}: {}, load {} = compute {}, communication {}\n", heading("Busiest device"), device(what_.bottleneck),
-                         secondsText(use.load_seconds), secondsText(use.compute_seconds), secondsText(use.communication_seconds));
-    text_ += problem_.goal() == Goal::kThroughput ? "  heaviest ops:" : "  heaviest ops on the critical path:";
-    for (const OpCost& cost : what_.heaviest) text_ += fmt::format(" {} {};", op(cost.op), secondsText(cost.seconds));
+    text_ += fmt::format("{}: {}, load {} = compute {}, communication {}\n", heading("Busiest device"),
+                         device(what_.bottleneck), secondsText(use.load_seconds),
+                         secondsText(use.compute_seconds), secondsText(use.communication_seconds));
+    text_ +=
+        problem_.goal() == Goal::kThroughput ? "  heaviest ops:" : "  heaviest ops on the critical path:";
+    for (const OpCost& cost : what_.heaviest)
+      text_ += fmt::format(" {} {};", op(cost.op), secondsText(cost.seconds));
     text_.back() = '\n';
     const std::size_t shown = verbose_ ? what_.cuts.size() : std::min<std::size_t>(5, what_.cuts.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const CutPayment& cut = what_.cuts[i];
-      text_ += fmt::format("  {} output of {} {} {}: {}\n", cut.sends ? "sends" : "receives", op(problem_.graph.producer(cut.tensor)),
-                           cut.sends ? "to" : "from", peer(cut), secondsText(cut.seconds));
+      text_ += fmt::format("  {} output of {} {} {}: {}\n", cut.sends ? "sends" : "receives",
+                           op(problem_.graph.producer(cut.tensor)), cut.sends ? "to" : "from", peer(cut),
+                           secondsText(cut.seconds));
     }
-    if (shown < what_.cuts.size()) text_ += fmt::format("  and {} more cut tensors (-v)\n", what_.cuts.size() - shown);
+    if (shown < what_.cuts.size())
+      text_ += fmt::format("  and {} more cut tensors (-v)\n", what_.cuts.size() - shown);
   }
 
   void path() {
@@ -119,12 +148,14 @@ class Printer {
     for (const PathStep& step : what_.path) {
       total[static_cast<std::size_t>(step.kind)] += step.end - step.start;
       const bool transfer = step.kind == PathStep::Kind::kTransfer;
-      rows.push_back({step.op.valid() ? op(step.op) : "", std::string(kindName(step.kind)),
-                      transfer ? fmt::format("{} -> {}", device(step.device), device(step.to)) : device(step.device), secondsText(step.start),
-                      secondsText(step.end)});
+      rows.push_back(
+          {step.op.valid() ? op(step.op) : "", std::string(kindName(step.kind)),
+           transfer ? fmt::format("{} -> {}", device(step.device), device(step.to)) : device(step.device),
+           secondsText(step.start), secondsText(step.end)});
     }
-    text_ += fmt::format("\n{}: ops {}, transfers {}, launches {}, waiting {}\n", heading("Critical path"), secondsText(total[0]), secondsText(total[1]),
-                         secondsText(total[2]), secondsText(total[3]));
+    text_ += fmt::format("\n{}: ops {}, transfers {}, launches {}, waiting {}\n", heading("Critical path"),
+                         secondsText(total[0]), secondsText(total[1]), secondsText(total[2]),
+                         secondsText(total[3]));
     constexpr std::size_t kShown = 40;
     if (!verbose_ && rows.size() > kShown) {
       const std::size_t left_out = rows.size() - kShown;
@@ -138,8 +169,10 @@ class Printer {
     std::vector<std::vector<std::string>> rows{{"memory", "used", "of", "full", ""}};
     for (const MemoryFullness& full : what_.memory) {
       const bool limited = std::isfinite(full.limit);
-      rows.push_back({device(full.device), bytesText(full.used), limited ? bytesText(full.limit) : "unlimited",
-                      limited && full.limit > 0 ? percentText(full.used / full.limit) : "-", full.binds ? "binds: nothing more fits" : ""});
+      rows.push_back({device(full.device), bytesText(full.used),
+                      limited ? bytesText(full.limit) : "unlimited",
+                      limited && full.limit > 0 ? percentText(full.used / full.limit) : "-",
+                      full.binds ? "binds: nothing more fits" : ""});
     }
     text_ += "\n" + tableText(rows);
   }
@@ -149,20 +182,28 @@ class Printer {
     for (const Elsewhere& there : item.devices) {
       const bool known = std::isfinite(there.value);
       const double change = known && what_.value > 0 ? there.value / what_.value - 1 : 0;
-      std::string remark = there.here ? "is here" : there.obstacle.empty() ? "" : "not valid: " + there.obstacle;
-      rows.push_back({device(there.device), std::isfinite(there.unit_seconds) ? secondsText(there.unit_seconds) : "-", known ? secondsText(there.value) : "-",
+      std::string remark = there.here               ? "is here"
+                           : there.obstacle.empty() ? ""
+                                                    : "not valid: " + there.obstacle;
+      rows.push_back({device(there.device),
+                      std::isfinite(there.unit_seconds) ? secondsText(there.unit_seconds) : "-",
+                      known ? secondsText(there.value) : "-",
                       known ? fmt::format("{:+.3g}%", 100 * change) : "-", std::move(remark)});
     }
     text_ += "\n" + tableText(rows);
-    if (item.unit_size > 1) text_ += fmt::format("  ({} ops must stay together; times are of all of them)\n", item.unit_size);
+    if (item.unit_size > 1)
+      text_ += fmt::format("  ({} ops must stay together; times are of all of them)\n", item.unit_size);
   }
 
   void whatIfs() {
     std::vector<std::vector<std::string>> rows{{"what if", "this plan", "new plan", "gain", "bound"}};
     for (const WhatIf& what : what_.what_ifs) {
       const double best = what.replanned ? std::min(what.value, what.same_plan) : what.same_plan;
-      rows.push_back({what.change, secondsText(what.same_plan), what.replanned ? secondsText(what.value) : "-",
-                      best > 0 ? fmt::format("{:.2f}x", what_.value / best) : "-", what.replanned ? secondsText(what.bound) : "-"});
+      rows.push_back(
+          {what.change, secondsText(what.same_plan), what.replanned ? secondsText(what.value) : "-",
+           best > 0 && (what.replanned || best != what_.value) ? fmt::format("{:.2f}x", what_.value / best)
+                                                               : "-",
+           what.replanned ? secondsText(what.bound) : "-"});
     }
     if (rows.size() > 1) text_ += "\n" + tableText(rows);
   }
@@ -173,7 +214,9 @@ Result<std::vector<OpId>> opsNamed(const Problem& problem, const std::string& wa
   if (wanted.empty()) return ops;
   const auto& names = problem.graph.op_name;
   const auto found = std::find(names.begin(), names.end(), wanted);
-  if (found == names.end()) return usageError("--op", fmt::format("there is no op \"{}\"", wanted), "give the name of an op of the problem");
+  if (found == names.end())
+    return usageError("--op", fmt::format("there is no op \"{}\"", wanted),
+                      "give the name of an op of the problem");
   ops.emplace_back(static_cast<std::size_t>(found - names.begin()));
   return ops;
 }
@@ -194,7 +237,8 @@ Result<int> explainPlan(const Arguments& arguments) {
   request.stop_flag = &catchStopSignals();
   const Evaluation evaluation = evaluate(problem, task.plan);
   for (const std::string& violation : evaluation.violations) {
-    if (!arguments.quiet) fmt::print(stderr, "allot: warning: {}: {}\n", displayName(arguments.inputs.back()), violation);
+    if (!arguments.quiet)
+      fmt::print(stderr, "allot: warning: {}: {}\n", displayName(arguments.inputs.back()), violation);
     if (!arguments.verbose) break;
   }
   const Explanation explanation = explain(problem, evaluation.plan, request);

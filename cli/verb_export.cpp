@@ -19,7 +19,8 @@ Result<std::string> converted(const Problem& problem, const Plan& plan, const st
 }
 
 Result<int> exportPlan(const Arguments& arguments) {
-  if (arguments.to.empty()) return usageError("--to", "what to write is missing", "use chrome, dot, json or dnn-partitioning");
+  if (arguments.to.empty())
+    return usageError("--to", "what to write is missing", "use chrome, dot, json or dnn-partitioning");
   ALLOT_CHECK(checkWritable(arguments.output));
   ALLOT_TRY(PlannedTask task, loadPlannedTask(arguments));
   const std::string file = displayName(arguments.inputs.back());
@@ -28,10 +29,13 @@ Result<int> exportPlan(const Arguments& arguments) {
   const bool claims = task.plan.value == task.plan.value;
   if (claims) {
     const CheckReport report = check(task.problem, task.plan);
-    if (!report.ok()) return fail({ErrorCode::kMismatch, file, "", report.violations.front(), "re-make the plan, or give one without a value"});
+    if (!report.ok())
+      return fail({ErrorCode::kMismatch, file, "", report.violations.front(),
+                   "re-make the plan, or give one without a value"});
   } else {
     Evaluation evaluation = evaluate(task.problem, std::move(task.plan));
-    if (!evaluation.valid()) return fail({ErrorCode::kMismatch, file, "", evaluation.violations.front(), "give a valid assignment"});
+    if (!evaluation.valid())
+      return fail({ErrorCode::kMismatch, file, "", evaluation.violations.front(), "give a valid assignment"});
     task.plan = std::move(evaluation.plan);
     task.plan.status = Status::kFeasible;
     task.plan.bound = 0;

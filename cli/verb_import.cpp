@@ -26,11 +26,16 @@ Contents contentsOf(const OpGraph& graph, std::size_t tensors) {
   return contents;
 }
 
-std::string contentsJson(const std::string& model, Format format, const Contents& contents, std::size_t devices) {
+std::string contentsJson(const std::string& model, Format format, const Contents& contents,
+                         std::size_t devices) {
   JsonWriter out;
-  out.beginObject().field("name", model).field("format", name(format)).field("ops", static_cast<std::uint64_t>(contents.ops));
+  out.beginObject()
+      .field("name", model)
+      .field("format", name(format))
+      .field("ops", static_cast<std::uint64_t>(contents.ops));
   out.field("tensors", static_cast<std::uint64_t>(contents.tensors)).field("flops", contents.flops);
-  out.field("weight_bytes", static_cast<std::int64_t>(contents.weight_bytes)).field("devices", static_cast<std::uint64_t>(devices));
+  out.field("weight_bytes", static_cast<std::int64_t>(contents.weight_bytes))
+      .field("devices", static_cast<std::uint64_t>(devices));
   out.key("unknown_cost").beginObject().endObject().key("unknown_shapes").beginArray().endArray().endObject();
   return out.take();
 }
@@ -53,8 +58,9 @@ Result<int> importFile(const Arguments& arguments) {
     }
     format = *recognised;
   }
-  const bool graph_only = arguments.cluster.empty() &&
-                          (format == Format::kGraph || format == Format::kPipeDreamText || format == Format::kPipeDreamJson);
+  const bool graph_only =
+      arguments.cluster.empty() &&
+      (format == Format::kGraph || format == Format::kPipeDreamText || format == Format::kPipeDreamJson);
   Warnings warnings;
   Contents contents;
   std::string title, document;
@@ -95,10 +101,12 @@ Result<int> importFile(const Arguments& arguments) {
   if (arguments.json) {
     ALLOT_CHECK(print(contentsJson(title, format, contents, devices)));
   } else if (!arguments.quiet) {
-    std::string summary = fmt::format("{} ({})\n  {} ops, {} tensors, {} of weights", title.empty() ? file : title, name(format), contents.ops,
-                                      contents.tensors, bytesText(contents.weight_bytes));
+    std::string summary =
+        fmt::format("{} ({})\n  {} ops, {} tensors, {} of weights", title.empty() ? file : title,
+                    name(format), contents.ops, contents.tensors, bytesText(contents.weight_bytes));
     if (contents.flops > 0) summary += fmt::format(", {:.4g} flops", contents.flops);
-    summary += devices > 0 ? fmt::format(", {} devices\n", devices) : "; no devices, plan it with --cluster\n";
+    summary +=
+        devices > 0 ? fmt::format(", {} devices\n", devices) : "; no devices, plan it with --cluster\n";
     ALLOT_CHECK(print(summary));
   }
   return kExitOk;

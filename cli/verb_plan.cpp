@@ -19,7 +19,9 @@ namespace {
 std::atomic<bool> stop_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-extern "C" void onStopSignal(int) { stop_flag = true; }
+extern "C" void onStopSignal(int) {
+  stop_flag = true;
+}
 
 // Shows the best value so far on one line of a terminal.
 class ProgressPrinter {
@@ -35,8 +37,9 @@ class ProgressPrinter {
     if (!wanted_) return;
     const bool any = std::isfinite(line.value);
     const double gap = any && line.value > 0 ? (line.value - line.bound) / line.value : 0;
-    fmt::print(stderr, "\r\033[K{:.1f} s  value {}  bound {}  gap {}  {}", line.seconds, any ? secondsText(line.value) : "-",
-               secondsText(line.bound), any ? percentText(gap) : "-", line.solver);
+    fmt::print(stderr, "\r\033[K{:.1f} s  value {}  bound {}  gap {}  {}", line.seconds,
+               any ? secondsText(line.value) : "-", secondsText(line.bound), any ? percentText(gap) : "-",
+               line.solver);
     std::fflush(stderr);
     shown_ = true;
   }
@@ -48,12 +51,18 @@ class ProgressPrinter {
 
 int exitCodeOf(const Plan& plan, double wanted_gap) {
   switch (plan.status) {
-    case Status::kOptimal: return kExitOk;
-    case Status::kFeasible: return plan.gap() <= wanted_gap ? kExitOk : kExitLimitWithPlan;
-    case Status::kInfeasible: return kExitInfeasible;
-    case Status::kNoPlan: return kExitLimitWithoutPlan;
-    case Status::kBadInput: return kExitBadInput;
-    case Status::kInternalError: return kExitInternal;
+    case Status::kOptimal:
+      return kExitOk;
+    case Status::kFeasible:
+      return plan.gap() <= wanted_gap ? kExitOk : kExitLimitWithPlan;
+    case Status::kInfeasible:
+      return kExitInfeasible;
+    case Status::kNoPlan:
+      return kExitLimitWithoutPlan;
+    case Status::kBadInput:
+      return kExitBadInput;
+    case Status::kInternalError:
+      return kExitInternal;
   }
   return kExitInternal;
 }
@@ -64,9 +73,11 @@ void printFailure(const Arguments& arguments, const SolveOutcome& outcome) {
     for (const std::string& fact : outcome.conflict.facts) {
       printError({ErrorCode::kInfeasible, file, "infeasible", fact, ""});
     }
-    if (outcome.conflict.facts.empty()) printError({ErrorCode::kInfeasible, file, "infeasible", "every placement was ruled out", ""});
+    if (outcome.conflict.facts.empty())
+      printError({ErrorCode::kInfeasible, file, "infeasible", "every placement was ruled out", ""});
   } else {
-    printError({ErrorCode::kNoPlan, file, "", "no plan was found within the limit", "raise --time-limit or relax constraints"});
+    printError({ErrorCode::kNoPlan, file, "", "no plan was found within the limit",
+                "raise --time-limit or relax constraints"});
   }
 }
 
@@ -86,14 +97,18 @@ Result<int> plan(const Arguments& arguments) {
   SolveOutcome outcome;
   {
     ProgressPrinter printer(progressWanted(arguments));
-    outcome = solve(problem, run, start ? &*start : nullptr, &stop_flag, [&](const ProgressLine& line) { printer.show(line); });
+    outcome = solve(problem, run, start ? &*start : nullptr, &stop_flag,
+                    [&](const ProgressLine& line) { printer.show(line); });
   }
-  if (!outcome.message.empty() || outcome.plan.status == Status::kInternalError) {
-    return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), "", "a plan failed the checker: " + outcome.message,
-                 "please report this with the input"});
+  if (outcome.plan.status == Status::kInternalError || outcome.plan.status == Status::kBadInput) {
+    const bool internal = outcome.plan.status == Status::kInternalError;
+    return fail({internal ? ErrorCode::kInternal : ErrorCode::kBadInput,
+                 displayName(arguments.inputs.front()), "", outcome.message,
+                 internal ? "please report this with the input" : ""});
   }
   std::string document = writePlan(problem, outcome.plan);
-  if (outcome.plan.status == Status::kInfeasible) document = withList(std::move(document), "conflict", outcome.conflict.facts);
+  if (outcome.plan.status == Status::kInfeasible)
+    document = withList(std::move(document), "conflict", outcome.conflict.facts);
   const bool good = outcome.plan.hasPlan();
   if (!good) printFailure(arguments, outcome);
   if (good && !arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, document));

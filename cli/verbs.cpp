@@ -9,40 +9,114 @@ constexpr unsigned kPlanned = kInput | kConstraints;
 
 std::vector<Verb> makeVerbs() {
   return {
-      {"import", "read a file and say what is in it; -o writes it in Allot's own format", "INPUT", 1, 1, {},
+      {"import",
+       "read a file and say what is in it; -o writes it in Allot's own format",
+       "INPUT",
+       1,
+       1,
+       {},
        kJson | kOutput | kReading | kModes,
-       "import model.json\nimport graph.txt --time-unit ms -o graph.json\nimport graph.json --cluster rig.yaml --goal latency -o problem.json",
+       "import model.json\nimport graph.txt --time-unit ms -o graph.json\nimport graph.json --cluster "
+       "rig.yaml --goal latency -o problem.json",
        runImport},
-      {"plan", "decide where every operator runs", "INPUT", 1, 0, {}, kPlanned | kOutput | kStart,
-       "plan problem.json --goal throughput\nplan problem.json --goal latency --gap 1% --time-limit 30 -o plan.json\n"
+      {"plan",
+       "decide where every operator runs",
+       "INPUT",
+       1,
+       0,
+       {},
+       kPlanned | kOutput | kStart,
+       "plan problem.json --goal throughput\nplan problem.json --goal latency --gap 1% --time-limit 30 -o "
+       "plan.json\n"
        "plan graph.json --cluster rig.yaml --goal latency --pin 'embed*=cpu0' --together 'head.*' --json",
        runPlan},
-      {"check", "re-compute a plan independently and name what is wrong with it", "PROBLEM PLAN", 2, 0, {}, kPlanned,
-       "check problem.json plan.json\ncheck problem.json plan.json --json", runCheck},
-      {"compare", "run several solvers, the rules in use today among them, on one problem", "INPUT", 1, 0, {}, kPlanned | kSolvers,
-       "compare problem.json --goal throughput\ncompare problem.json --goal latency --solvers single-device,heft,portfolio --json", runCompare},
-      {"simulate", "value an assignment (and its orders, where it has them) and list what it violates", "PROBLEM PLAN", 2, 0, {},
-       kPlanned | kOutput | kNoise, "simulate problem.json plan.json\nsimulate problem.json plan.json --noise 10% --seed 7", runSimulate},
-      {"explain", "say what limits a plan, why an op is where it is, and what more hardware would give", "PROBLEM PLAN", 2, 0, {},
-       kPlanned | kOp, "explain problem.json plan.json\nexplain problem.json plan.json --op layer.3.mlp --time-limit 0", runExplain},
-      {"export", "write a plan for other tools", "PROBLEM PLAN", 2, 0, {}, kPlanned | kOutput | kTo,
-       "export problem.json plan.json --to chrome -o trace.json\nexport problem.json plan.json --to dot -o graph.dot", runExport},
-      {"demo", "plan a built-in model and compare with the rules in use today", "", 0, 0, {}, kJson | kOutput | kRun,
-       "demo\ndemo -o demo.json", runDemo},
-      {"completion", "print a completion script for a shell", "SHELL", 1, 1, {"bash", "zsh", "fish"}, 0,
-       "completion bash > /etc/bash_completion.d/allot\ncompletion fish > ~/.config/fish/completions/allot.fish", runCompletion},
-      {"version", "print the version", "", 0, 0, {}, kJson | kOptionsDoc, "version\nversion --json", runVersion},
+      {"check",
+       "re-compute a plan independently and name what is wrong with it",
+       "PROBLEM PLAN",
+       2,
+       0,
+       {},
+       kPlanned,
+       "check problem.json plan.json\ncheck problem.json plan.json --json",
+       runCheck},
+      {"compare",
+       "run several solvers, the rules in use today among them, on one problem",
+       "INPUT",
+       1,
+       0,
+       {},
+       kPlanned | kSolvers,
+       "compare problem.json --goal throughput\ncompare problem.json --goal latency --solvers "
+       "single,heft,portfolio --json",
+       runCompare},
+      {"simulate",
+       "value an assignment (and its orders, where it has them) and list what it violates",
+       "PROBLEM PLAN",
+       2,
+       0,
+       {},
+       kPlanned | kOutput | kNoise,
+       "simulate problem.json plan.json\nsimulate problem.json plan.json --noise 10% --seed 7",
+       runSimulate},
+      {"explain",
+       "say what limits a plan, why an op is where it is, and what more hardware would give",
+       "PROBLEM PLAN",
+       2,
+       0,
+       {},
+       kPlanned | kOp,
+       "explain problem.json plan.json\nexplain problem.json plan.json --op layer.3.mlp --time-limit 0",
+       runExplain},
+      {"export",
+       "write a plan for other tools",
+       "PROBLEM PLAN",
+       2,
+       0,
+       {},
+       kPlanned | kOutput | kTo,
+       "export problem.json plan.json --to chrome -o trace.json\nexport problem.json plan.json --to dot -o "
+       "graph.dot",
+       runExport},
+      {"demo",
+       "plan a built-in model and compare with the rules in use today",
+       "",
+       0,
+       0,
+       {},
+       kJson | kOutput | kRun,
+       "demo\ndemo -o demo.json",
+       runDemo},
+      {"completion",
+       "print a completion script for a shell",
+       "SHELL",
+       1,
+       1,
+       {"bash", "zsh", "fish"},
+       0,
+       "completion bash > /etc/bash_completion.d/allot\ncompletion fish > "
+       "~/.config/fish/completions/allot.fish",
+       runCompletion},
+      {"version",
+       "print the version",
+       "",
+       0,
+       0,
+       {},
+       kJson | kOptionsDoc,
+       "version\nversion --json",
+       runVersion},
   };
 }
 
 std::vector<CommandOption> makeOptions() {
   using A = Arguments;
   std::vector<CommandOption> table;
-  const auto text = [&](std::string_view name, char letter, std::string_view value, std::string_view help, unsigned family,
-                        std::string A::*member, std::vector<std::string_view> choices = {}) {
+  const auto text = [&](std::string_view name, char letter, std::string_view value, std::string_view help,
+                        unsigned family, std::string A::*member, std::vector<std::string_view> choices = {}) {
     table.push_back({name, letter, value, help, std::move(choices), family, member, nullptr, nullptr});
   };
-  const auto flag = [&](std::string_view name, char letter, std::string_view help, unsigned family, bool A::*member) {
+  const auto flag = [&](std::string_view name, char letter, std::string_view help, unsigned family,
+                        bool A::*member) {
     table.push_back({name, letter, "", help, {}, family, nullptr, member, nullptr});
   };
   const auto list = [&](std::string_view name, std::string_view value, std::string_view help, unsigned family,
@@ -54,16 +128,22 @@ std::vector<CommandOption> makeOptions() {
   flag("json", 0, "print one JSON document on standard output", kJson, &A::json);
   text("output", 'o', "FILE", "write the result to this file; - is standard output", kOutput, &A::output);
   text("from", 0, "FORMAT", "what the input is, where it is not recognised", kReading, &A::from);
-  text("time-unit", 0, "UNIT", "unit of the times in a foreign file", kReading, &A::time_unit, {"s", "ms", "us"});
-  flag("merge-edges", 0, "join edges of one producer whose transfer times are equal", kReading, &A::merge_edges);
+  text("time-unit", 0, "UNIT", "unit of the times in a foreign file", kReading, &A::time_unit,
+       {"s", "ms", "us"});
+  flag("merge-edges", 0, "join edges of one producer whose transfer times are equal", kReading,
+       &A::merge_edges);
   text("cluster", 0, "FILE", "devices and links for inputs that have none", kReading, &A::cluster);
   text("config", 0, "FILE", "a YAML or JSON map of option: value", kModes | kRun, &A::config);
   list("set", "NAME=VALUE", "set any option of docs/options.md; may be repeated", kModes | kRun, &A::set);
-  list("pin", "PATTERN=DEVICE", "run the ops whose names match on this device; may be repeated", kConstraints, &A::pin);
-  list("forbid", "PATTERN=DEVICE", "keep the ops whose names match off this device; may be repeated", kConstraints, &A::forbid);
-  list("together", "PATTERN", "keep the ops whose names match on one device; may be repeated", kConstraints, &A::together);
+  list("pin", "PATTERN=DEVICE", "run the ops whose names match on this device; may be repeated", kConstraints,
+       &A::pin);
+  list("forbid", "PATTERN=DEVICE", "keep the ops whose names match off this device; may be repeated",
+       kConstraints, &A::forbid);
+  list("together", "PATTERN", "keep the ops whose names match on one device; may be repeated", kConstraints,
+       &A::together);
   text("start", 0, "PLAN", "start the search from this plan", kStart, &A::start);
-  text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise, &A::noise);
+  text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise,
+       &A::noise);
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);
   text("op", 0, "NAME", "explain this op", kOp, &A::op);
   text("to", 0, "FORMAT", "what to write", kTo, &A::to, {"chrome", "dot", "json", "dnn-partitioning"});

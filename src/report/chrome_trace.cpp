@@ -40,10 +40,15 @@ class TraceWriter {
   std::uint64_t next_flow_ = 1;
 
   const std::string& opName(OpId op) const { return problem_.graph.op_name[op.index()]; }
-  const std::string& deviceName(DeviceId device) const { return problem_.cluster.devices[device.index()].name; }
+  const std::string& deviceName(DeviceId device) const {
+    return problem_.cluster.devices[device.index()].name;
+  }
 
   void begin(std::string_view phase, std::string_view name, DeviceId device, Track track) {
-    out_.beginObject().field("ph", phase).field("name", name).field("pid", static_cast<std::uint64_t>(device.index()));
+    out_.beginObject()
+        .field("ph", phase)
+        .field("name", name)
+        .field("pid", static_cast<std::uint64_t>(device.index()));
     out_.field("tid", static_cast<int>(track));
   }
 
@@ -66,7 +71,8 @@ class TraceWriter {
 
   void writeOp(OpId op, DeviceId device, Span span, std::size_t replicas) {
     writeSpan("op", opName(op), device, kCompute, span);
-    out_.key("args").beginObject().field("model", problem_.graph.model_name[problem_.graph.op_model[op.index()].index()]);
+    out_.key("args").beginObject().field(
+        "model", problem_.graph.model_name[problem_.graph.op_model[op.index()].index()]);
     out_.field("phase", name(problem_.graph.op_phase[op.index()]));
     if (replicas > 1) out_.field("replicas", static_cast<std::uint64_t>(replicas));
     out_.endObject().endObject();
@@ -147,7 +153,8 @@ class TraceWriter {
                 [&](OpId a, OpId b) { return problem_.graph.position(a) < problem_.graph.position(b); });
       for (const OpId op : stage.ops) {
         const double seconds = problem_.opSeconds(op, device);
-        for (const DeviceId replica : stage.devices) writeOp(op, replica, {clock, clock + seconds}, stage.devices.size());
+        for (const DeviceId replica : stage.devices)
+          writeOp(op, replica, {clock, clock + seconds}, stage.devices.size());
         clock += problem_.busySeconds(op, device);
       }
       pay(true, overlap ? received : clock);
@@ -171,6 +178,8 @@ class TraceWriter {
 
 }  // namespace
 
-std::string writeChromeTrace(const Problem& problem, const Plan& plan) { return TraceWriter(problem, plan).write(); }
+std::string writeChromeTrace(const Problem& problem, const Plan& plan) {
+  return TraceWriter(problem, plan).write();
+}
 
 }  // namespace allot

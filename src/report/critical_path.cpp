@@ -18,7 +18,9 @@ struct Cause {
 class Walker {
  public:
   Walker(const Problem& problem, const Plan& plan)
-      : problem_(problem), plan_(plan), calls_(problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls) {
+      : problem_(problem),
+        plan_(plan),
+        calls_(problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls) {
     const std::size_t devices = problem.deviceCount();
     device_ops_.resize(devices);
     for (std::size_t i = 0; i < problem.opCount(); ++i) {
@@ -26,7 +28,8 @@ class Walker {
       last_ = std::max(last_, plan.end[i]);
     }
     for (auto& ops : device_ops_) {
-      std::sort(ops.begin(), ops.end(), [&](OpId a, OpId b) { return plan.end[a.index()] < plan.end[b.index()]; });
+      std::sort(ops.begin(), ops.end(),
+                [&](OpId a, OpId b) { return plan.end[a.index()] < plan.end[b.index()]; });
     }
     arrivals_.resize(problem.opCount());
     port_.resize(2 * devices);
@@ -38,7 +41,8 @@ class Walker {
       port_[receivePort(transfer.to)].push_back(t);
     }
     for (auto& list : port_) {
-      std::sort(list.begin(), list.end(), [&](std::size_t a, std::size_t b) { return plan.transfers[a].end < plan.transfers[b].end; });
+      std::sort(list.begin(), list.end(),
+                [&](std::size_t a, std::size_t b) { return plan.transfers[a].end < plan.transfers[b].end; });
     }
     eps_ = 1e-9 * last_;
   }
@@ -49,14 +53,16 @@ class Walker {
       if (!op.valid() || plan_.end[i] > plan_.end[op.index()]) op = OpId(i);
     }
     Cause at{plan_.end[op.index()], op, SIZE_MAX};
-    // Every step moves to something that ended no later; zero-time ops could stall, so their number is bounded.
+    // Every step moves to something that ended no later; zero-time ops could stall, so their number is
+    // bounded.
     for (std::size_t guard = 2 * (problem_.opCount() + plan_.transfers.size()) + 2; guard > 0; --guard) {
       const double begin = at.op.valid() ? plan_.start[at.op.index()] : plan_.transfers[at.transfer].start;
       if (at.op.valid()) {
         push(Kind::kOp, at.op, plan_.assignment[at.op.index()], {}, begin, plan_.end[at.op.index()]);
       } else {
         const PlanTransfer& transfer = plan_.transfers[at.transfer];
-        push(Kind::kTransfer, problem_.graph.producer(transfer.tensor), transfer.from, transfer.to, begin, transfer.end);
+        push(Kind::kTransfer, problem_.graph.producer(transfer.tensor), transfer.from, transfer.to, begin,
+             transfer.end);
       }
       if (begin <= eps_) break;
       const Cause cause = at.op.valid() ? causeOfOp(at.op, begin) : causeOfTransfer(at.transfer, begin);
@@ -77,9 +83,9 @@ class Walker {
   const Plan& plan_;
   bool calls_;
   double last_ = 0, eps_ = 0;
-  std::vector<std::vector<OpId>> device_ops_;        // of non-zero time, by end
-  std::vector<std::vector<std::size_t>> arrivals_;   // transfers by consumer
-  std::vector<std::vector<std::size_t>> port_;       // transfers by port, by end
+  std::vector<std::vector<OpId>> device_ops_;       // of non-zero time, by end
+  std::vector<std::vector<std::size_t>> arrivals_;  // transfers by consumer
+  std::vector<std::vector<std::size_t>> port_;      // transfers by port, by end
   std::vector<PathStep> steps_;
 
   std::size_t sendPort(DeviceId device) const { return 2 * device.index(); }
@@ -94,12 +100,14 @@ class Walker {
     steps_.push_back({kind, op, device, to, start, end});
   }
 
-  // What lies between the end of the cause and the moment it let go: a launch, or a transfer that the plan does not list.
+  // What lies between the end of the cause and the moment it let go: a launch, or a transfer that the plan
+  // does not list.
   void pushGap(const Cause& cause, const Cause& at) {
     if (!cause.op.valid() || cause.ready <= plan_.end[cause.op.index()] + eps_) return;
     const DeviceId from = plan_.assignment[cause.op.index()];
     const DeviceId to = deviceOf(at);
-    push(from == to ? Kind::kLaunch : Kind::kTransfer, cause.op, from, to, plan_.end[cause.op.index()], cause.ready);
+    push(from == to ? Kind::kLaunch : Kind::kTransfer, cause.op, from, to, plan_.end[cause.op.index()],
+         cause.ready);
   }
 
   void offer(Cause& best, Cause candidate, double begin) const {
@@ -113,14 +121,16 @@ class Walker {
     if (calls_ && problem_.cluster.isAccelerator(device)) {
       // All ops of a call start together, so the call waited for any of their inputs.
       for (const OpId other : device_ops_[device.index()]) {
-        if (other != op && plan_.start[other.index()] == plan_.start[op.index()]) offerInputs(best, other, begin);
+        if (other != op && plan_.start[other.index()] == plan_.start[op.index()])
+          offerInputs(best, other, begin);
       }
     }
     for (const std::size_t t : arrivals_[op.index()]) offer(best, {plan_.transfers[t].end, {}, t}, begin);
     const bool exclusive = !calls_ || problem_.cluster.isAccelerator(device);
     if (!exclusive || plan_.end[op.index()] <= plan_.start[op.index()]) return best;
     const auto& ops = device_ops_[device.index()];
-    auto after = std::upper_bound(ops.begin(), ops.end(), begin + eps_, [&](double time, OpId other) { return time < plan_.end[other.index()]; });
+    auto after = std::upper_bound(ops.begin(), ops.end(), begin + eps_,
+                                  [&](double time, OpId other) { return time < plan_.end[other.index()]; });
     while (after != ops.begin()) {
       const OpId other = *--after;
       if (other == op) continue;
@@ -153,8 +163,9 @@ class Walker {
     offer(best, {plan_.end[producer.index()], producer, SIZE_MAX}, begin);
     for (const std::size_t port : {sendPort(transfer.from), receivePort(transfer.to)}) {
       const auto& list = port_[port];
-      auto after = std::upper_bound(list.begin(), list.end(), begin + eps_,
-                                    [&](double time, std::size_t t) { return time < plan_.transfers[t].end; });
+      auto after = std::upper_bound(list.begin(), list.end(), begin + eps_, [&](double time, std::size_t t) {
+        return time < plan_.transfers[t].end;
+      });
       while (after != list.begin()) {
         const std::size_t other = *--after;
         if (other == index) continue;
@@ -168,6 +179,8 @@ class Walker {
 
 }  // namespace
 
-std::vector<PathStep> criticalPath(const Problem& problem, const Plan& plan) { return Walker(problem, plan).walk(); }
+std::vector<PathStep> criticalPath(const Problem& problem, const Plan& plan) {
+  return Walker(problem, plan).walk();
+}
 
 }  // namespace allot

@@ -1,8 +1,8 @@
 // Why a latency or completion plan ends when it does.
 //
-// Walks back from the last end through what each start waited for: an input, a transfer, a port, the device, or nothing (slack).
-// Guarantee: the steps are in time order, do not overlap, and cover everything from time 0 to the last end.
-// Complexity: O((ops + transfers) log) to sort, then linear in the path.
+// Walks back from the last end through what each start waited for: an input, a transfer, a port, the device,
+// or nothing (slack). Guarantee: the steps are in time order, do not overlap, and cover everything from time
+// 0 to the last end. Complexity: O((ops + transfers) log) to sort, then linear in the path.
 #pragma once
 
 #include <string>

@@ -20,9 +20,11 @@ std::vector<CutPayment> cutPayments(const Problem& problem, const std::vector<De
     if (targets.empty()) continue;
     std::sort(targets.begin(), targets.end());
     if (via_host) {
-      if (problem.cluster.isAccelerator(from)) payments.push_back({tensor, from, {}, true, problem.toHostSeconds(tensor, from)});
+      if (problem.cluster.isAccelerator(from))
+        payments.push_back({tensor, from, {}, true, problem.toHostSeconds(tensor, from)});
       for (const DeviceId to : targets) {
-        if (problem.cluster.isAccelerator(to)) payments.push_back({tensor, to, {}, false, problem.fromHostSeconds(tensor, to)});
+        if (problem.cluster.isAccelerator(to))
+          payments.push_back({tensor, to, {}, false, problem.fromHostSeconds(tensor, to)});
       }
       continue;
     }

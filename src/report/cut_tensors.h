@@ -1,8 +1,8 @@
 // Who pays for which cut tensor under a throughput plan.
 //
-// One entry per payment of docs/semantics.md: via-host, each accelerator that touches a cut tensor pays once; by-link, sender
-// and receiver pay for each destination device. Replicated stages are named by their first device, at the cost of one sample.
-// Complexity: linear in the tensors' ends.
+// One entry per payment of docs/semantics.md: via-host, each accelerator that touches a cut tensor pays once;
+// by-link, sender and receiver pay for each destination device. Replicated stages are named by their first
+// device, at the cost of one sample. Complexity: linear in the tensors' ends.
 #pragma once
 
 #include <vector>

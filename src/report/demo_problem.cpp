@@ -14,7 +14,8 @@ struct Speed {
 };
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-constexpr double kHidden = 8192, kTokens = 512, kVocabulary = 32000, kHalf = 2;  // kHalf: bytes of a 16-bit number
+constexpr double kHidden = 8192, kTokens = 512, kVocabulary = 32000,
+                 kHalf = 2;  // kHalf: bytes of a 16-bit number
 constexpr int kBlocks = 8;
 // What large kernels reach in practice, not what the data sheets say.
 constexpr Speed kSpeeds[] = {{60e12, 750e9}, {18e12, 300e9}, {1.2e12, 60e9}};
@@ -28,10 +29,12 @@ class Builder {
     OpId x = embeddings();
     for (int block = 0; block < kBlocks; ++block) x = addBlock(fmt::format("block{}", block), x);
     const OpId norm = op("final.norm", {x}, 6 * activation_, 0, activation_);
-    op("final.head", {norm}, 2 * kTokens * kHidden * kVocabulary, kHidden * kVocabulary, kTokens * kVocabulary);
+    op("final.head", {norm}, 2 * kTokens * kHidden * kVocabulary, kHidden * kVocabulary,
+       kTokens * kVocabulary);
     for (std::size_t i = 0; i < problem_.opCount(); ++i) {
       if (!consumers_[i].empty()) {
-        problem_.addTensor(OpId(i), consumers_[i], static_cast<std::int64_t>(output_[i] * kHalf), std::nan(""));
+        problem_.addTensor(OpId(i), consumers_[i], static_cast<std::int64_t>(output_[i] * kHalf),
+                           std::nan(""));
       }
     }
     ALLOT_CHECK(problem_.finish());
@@ -47,7 +50,9 @@ class Builder {
   void addCluster() {
     Cluster& cluster = problem_.cluster;
     cluster.name = "one large GPU, two small ones, one CPU";
-    cluster.classes = {{"large", DeviceKind::kAccelerator, 4e-6, 1}, {"small", DeviceKind::kAccelerator, 4e-6, 1}, {"cpu", DeviceKind::kCpu, 0, 1}};
+    cluster.classes = {{"large", DeviceKind::kAccelerator, 4e-6, 1},
+                       {"small", DeviceKind::kAccelerator, 4e-6, 1},
+                       {"cpu", DeviceKind::kCpu, 0, 1}};
     cluster.devices = {{"gpu-large", ClassId(0), 10 * kGiB, {}},
                        {"gpu-small-0", ClassId(1), 6 * kGiB, {}},
                        {"gpu-small-1", ClassId(1), 6 * kGiB, {}},
@@ -78,7 +83,8 @@ class Builder {
     graph.op_weight_bytes[id.index()] = static_cast<std::int64_t>(weights * kHalf);
     graph.op_memory_bytes[id.index()] = static_cast<std::int64_t>(output * kHalf);
     for (const Speed& speed : kSpeeds) {
-      problem_.op_seconds.push_back(std::max(flops / speed.flops_per_second, moved * kHalf / speed.bytes_per_second));
+      problem_.op_seconds.push_back(
+          std::max(flops / speed.flops_per_second, moved * kHalf / speed.bytes_per_second));
     }
     return id;
   }
@@ -114,6 +120,8 @@ class Builder {
 
 }  // namespace
 
-Result<Problem> demoProblem() { return Builder().build(); }
+Result<Problem> demoProblem() {
+  return Builder().build();
+}
 
 }  // namespace allot

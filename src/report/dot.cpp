@@ -27,14 +27,17 @@ std::string colourOf(std::size_t device) {
 
 std::string writeDot(const Problem& problem, const Plan& plan) {
   const OpGraph& graph = problem.graph;
-  std::string out = fmt::format("digraph {} {{\n  rankdir=TB;\n  node [shape=box, style=filled];\n", quoted(problem.name));
+  std::string out =
+      fmt::format("digraph {} {{\n  rankdir=TB;\n  node [shape=box, style=filled];\n", quoted(problem.name));
   std::vector<std::vector<OpId>> on_device(problem.deviceCount());
   for (const OpId op : graph.topologicalOrder()) on_device[plan.assignment[op.index()].index()].push_back(op);
   for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
     if (on_device[d].empty()) continue;
-    out += fmt::format("  subgraph cluster_{} {{\n    label={};\n", d, quoted(problem.cluster.devices[d].name));
+    out +=
+        fmt::format("  subgraph cluster_{} {{\n    label={};\n", d, quoted(problem.cluster.devices[d].name));
     for (const OpId op : on_device[d]) {
-      const std::string label = fmt::format("{} ({})", graph.op_name[op.index()], secondsText(problem.opSeconds(op, DeviceId(d))));
+      const std::string label =
+          fmt::format("{} ({})", graph.op_name[op.index()], secondsText(problem.opSeconds(op, DeviceId(d))));
       out += fmt::format("    n{} [label={}, fillcolor=\"{}\"];\n", op.index(), quoted(label), colourOf(d));
     }
     out += "  }\n";
@@ -48,7 +51,8 @@ std::string writeDot(const Problem& problem, const Plan& plan) {
       if (problem.isOrder(tensor)) {
         style = " [style=dotted]";
       } else if (cut) {
-        style = fmt::format(" [penwidth=2, color=red, label={}]", quoted(bytesText(static_cast<double>(graph.tensor_bytes[t]))));
+        style = fmt::format(" [penwidth=2, color=red, label={}]",
+                            quoted(bytesText(static_cast<double>(graph.tensor_bytes[t]))));
       }
       out += fmt::format("  n{} -> n{}{};\n", producer.index(), consumer.index(), style);
     }

@@ -1,4 +1,5 @@
-// A plan as a Graphviz graph: a cluster per device, ops in its colour, cut tensors drawn heavy with their size.
+// A plan as a Graphviz graph: a cluster per device, ops in its colour, cut tensors drawn heavy with their
+// size.
 #pragma once
 
 #include <string>

@@ -40,7 +40,9 @@ class Explainer {
   const ExplainRequest& request_;
   Explanation out_;
 
-  const std::string& deviceName(DeviceId device) const { return problem_.cluster.devices[device.index()].name; }
+  const std::string& deviceName(DeviceId device) const {
+    return problem_.cluster.devices[device.index()].name;
+  }
 
   void findBottleneck() {
     std::size_t best = 0;
@@ -56,17 +58,21 @@ class Explainer {
       for (const CutPayment& payment : cutPayments(problem_, plan_.assignment)) {
         if (payment.device == out_.bottleneck) out_.cuts.push_back(payment);
       }
-      std::stable_sort(out_.cuts.begin(), out_.cuts.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+      std::stable_sort(out_.cuts.begin(), out_.cuts.end(),
+                       [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
     } else {
       for (const PathStep& step : out_.path) {
         if (step.kind == PathStep::Kind::kOp) addHeavy(step.op);
       }
     }
-    std::stable_sort(out_.heaviest.begin(), out_.heaviest.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    std::stable_sort(out_.heaviest.begin(), out_.heaviest.end(),
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
     if (out_.heaviest.size() > kShown) out_.heaviest.resize(kShown);
   }
 
-  void addHeavy(OpId op) { out_.heaviest.push_back({op, problem_.opSeconds(op, plan_.assignment[op.index()])}); }
+  void addHeavy(OpId op) {
+    out_.heaviest.push_back({op, problem_.opSeconds(op, plan_.assignment[op.index()])});
+  }
 
   double unitBytes(UnitId unit) const {
     double bytes = 0;
@@ -109,9 +115,9 @@ class Explainer {
         if (unitSeconds(unit, DeviceId(d)) < unitSeconds(unit, fastest)) fastest = DeviceId(d);
       }
       if (fastest == here) return;
-      out_.excluded.push_back(fmt::format("{} keeps \"{}\" on {} ({}), off {} ({})", rule, problem_.graph.op_name[op.index()],
-                                          deviceName(here), secondsText(now), deviceName(fastest),
-                                          secondsText(unitSeconds(unit, fastest))));
+      out_.excluded.push_back(fmt::format(
+          "{} keeps \"{}\" on {} ({}), off {} ({})", rule, problem_.graph.op_name[op.index()],
+          deviceName(here), secondsText(now), deviceName(fastest), secondsText(unitSeconds(unit, fastest))));
     };
     for (const auto& [op, device] : problem_.constraints.pin) report(op, "a pin");
     for (const auto& [op, device] : problem_.constraints.forbid) report(op, "a forbid");
@@ -127,7 +133,8 @@ class Explainer {
       decisions.start = plan_.start;
       decisions.end = plan_.end;
     }
-    const bool replicated = std::any_of(plan_.stages.begin(), plan_.stages.end(), [](const PlanStage& s) { return s.devices.size() > 1; });
+    const bool replicated = std::any_of(plan_.stages.begin(), plan_.stages.end(),
+                                        [](const PlanStage& s) { return s.devices.size() > 1; });
     if (!replicated) return decisions;
     decisions.stages = plan_.stages;
     PlanStage* target = nullptr;
@@ -178,7 +185,8 @@ class Explainer {
 
   void addWhatIfs() {
     for (std::size_t c = 0; c < problem_.cluster.classCount(); ++c) {
-      addWhatIf(fmt::format("one more {}", problem_.cluster.classes[c].name), withExtraDevice(problem_, ClassId(c)), false);
+      addWhatIf(fmt::format("one more {}", problem_.cluster.classes[c].name),
+                withExtraDevice(problem_, ClassId(c)), false);
     }
     if (problem_.deviceCount() > 1) addWhatIf("links twice as fast", withFasterLinks(problem_, 2), true);
   }
@@ -197,8 +205,9 @@ class Explainer {
       run.time_limit_seconds = request_.what_if_seconds;
       run.threads = request_.threads;
       run.seed = request_.seed;
-      const SolveOutcome outcome = solve(*changed, run, start.assignment.empty() ? nullptr : &start, request_.stop_flag);
-      what.replanned = outcome.plan.hasPlan() && outcome.message.empty();
+      const SolveOutcome outcome =
+          solve(*changed, run, start.assignment.empty() ? nullptr : &start, request_.stop_flag);
+      what.replanned = outcome.plan.hasPlan();
       what.value = outcome.plan.value;
       what.bound = outcome.plan.bound;
     }

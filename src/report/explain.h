@@ -1,9 +1,12 @@
 // Why a plan is worth what it is.
 //
-// Problem: say what limits a plan, what each op costs here and elsewhere, which constraints bind, and what other hardware would
+// Problem: say what limits a plan, what each op costs here and elsewhere, which constraints bind, and what
+// other hardware would
 //   give.
-// Guarantee: every figure comes from the evaluator or from `solve`, so each is the value of a plan one could have. A move
-//   changes one unit and keeps the rest; where a schedule follows, the better of "same order" and "order by rank" counts.
+// Guarantee: every figure comes from the evaluator or from `solve`, so each is the value of a plan one could
+// have. A move
+//   changes one unit and keeps the rest; where a schedule follows, the better of "same order" and "order by
+//   rank" counts.
 // Complexity: one or two evaluations per unit and device asked for, one time-limited solve per what-if.
 #pragma once
 
@@ -29,8 +32,8 @@ struct Elsewhere {
   DeviceId device;
   double unit_seconds = 0;  // busy time of the whole unit; infinite where it cannot run
   bool here = false;
-  double value = 0;         // of the plan with the unit there
-  std::string obstacle;     // why that would be no valid plan; empty = it would
+  double value = 0;      // of the plan with the unit there
+  std::string obstacle;  // why that would be no valid plan; empty = it would
 };
 
 struct OpExplanation {
@@ -54,10 +57,10 @@ struct WhatIf {
 
 struct Explanation {
   double value = 0;
-  DeviceId bottleneck;                // largest load
-  std::vector<OpCost> heaviest;       // on the bottleneck, or on the critical path
-  std::vector<CutPayment> cuts;       // throughput: what the bottleneck pays, dearest first
-  std::vector<PathStep> path;         // latency and completion
+  DeviceId bottleneck;           // largest load
+  std::vector<OpCost> heaviest;  // on the bottleneck, or on the critical path
+  std::vector<CutPayment> cuts;  // throughput: what the bottleneck pays, dearest first
+  std::vector<PathStep> path;    // latency and completion
   std::vector<MemoryFullness> memory;
   std::vector<std::string> excluded;  // pins and forbids that keep units off faster devices
   std::vector<OpExplanation> ops;
@@ -65,8 +68,8 @@ struct Explanation {
 };
 
 struct ExplainRequest {
-  std::vector<OpId> ops;        // empty = the heaviest of the bottleneck
-  double what_if_seconds = 2;   // for each new plan; 0 = only value this plan on the changed hardware
+  std::vector<OpId> ops;       // empty = the heaviest of the bottleneck
+  double what_if_seconds = 2;  // for each new plan; 0 = only value this plan on the changed hardware
   std::uint32_t threads = 0;
   std::uint64_t seed = 1;
   const std::atomic<bool>* stop_flag = nullptr;

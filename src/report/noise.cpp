@@ -17,7 +17,8 @@ double standardNormal(Random& random) {
 
 }  // namespace
 
-NoiseReport valueUnderNoise(const Problem& problem, const Plan& plan, double share, std::uint64_t seed, std::uint32_t samples) {
+NoiseReport valueUnderNoise(const Problem& problem, const Plan& plan, double share, std::uint64_t seed,
+                            std::uint32_t samples) {
   NoiseReport report{share, samples, 0, 0};
   Problem noisy = problem;
   std::vector<double> values;

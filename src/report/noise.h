@@ -1,7 +1,7 @@
 // The value of a plan when op times are not what they were said to be.
 //
-// Each sample multiplies every op time (by op and class) with an independent log-normal factor of median 1 and keeps all
-// decisions and orders of the plan. Same seed, same figures. Complexity: `samples` evaluations.
+// Each sample multiplies every op time (by op and class) with an independent log-normal factor of median 1
+// and keeps all decisions and orders of the plan. Same seed, same figures. Complexity: `samples` evaluations.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct NoiseReport {
   double mean = 0, p95 = 0;  // seconds
 };
 
-NoiseReport valueUnderNoise(const Problem& problem, const Plan& plan, double share, std::uint64_t seed, std::uint32_t samples = 100);
+NoiseReport valueUnderNoise(const Problem& problem, const Plan& plan, double share, std::uint64_t seed,
+                            std::uint32_t samples = 100);
 
 }  // namespace allot

@@ -36,7 +36,8 @@ Problem unfinished(const Problem& problem) {
   to.model_name = from.model_name;
   to.group_name = from.group_name;
   for (std::size_t t = 0; t < problem.firstOrderTensor(); ++t) {
-    copy.addTensor(from.tensor_producer[t], from.tensor_consumers[t], from.tensor_bytes[t], problem.tensor_seconds[t]);
+    copy.addTensor(from.tensor_producer[t], from.tensor_consumers[t], from.tensor_bytes[t],
+                   problem.tensor_seconds[t]);
     copy.tensor_matrix.back() = problem.tensor_matrix[t];
   }
   return copy;
@@ -77,7 +78,8 @@ std::vector<double> widened(const std::vector<double>& matrices, std::size_t dev
 }
 
 // Gives the new device what the twin's own entries say, and the pair of twins a link of its own.
-void addLinks(Cluster& cluster, std::size_t twin, std::size_t added, const std::optional<std::pair<std::size_t, std::size_t>>& pattern) {
+void addLinks(Cluster& cluster, std::size_t twin, std::size_t added,
+              const std::optional<std::pair<std::size_t, std::size_t>>& pattern) {
   const std::size_t before = cluster.links.size();
   for (std::size_t i = 0; i < before; ++i) {
     Link link = cluster.links[i];
@@ -89,12 +91,14 @@ void addLinks(Cluster& cluster, std::size_t twin, std::size_t added, const std::
   }
   std::optional<Link> between;
   if (pattern) {
-    if (const Link* link = cluster.linkBetween(DeviceId(pattern->first), DeviceId(pattern->second))) between = *link;
+    if (const Link* link = cluster.linkBetween(DeviceId(pattern->first), DeviceId(pattern->second)))
+      between = *link;
   }
   if (!between && cluster.linkBetween(DeviceId(twin), DeviceId(added)) == nullptr) {
     for (std::size_t d = 0; d < added; ++d) {
       const Link* link = d == twin ? nullptr : cluster.linkBetween(DeviceId(twin), DeviceId(d));
-      if (link && (!between || link->bandwidth_bytes_per_second < between->bandwidth_bytes_per_second)) between = *link;
+      if (link && (!between || link->bandwidth_bytes_per_second < between->bandwidth_bytes_per_second))
+        between = *link;
     }
   }
   if (!between) return;
@@ -112,16 +116,19 @@ Result<Problem> withExtraDevice(const Problem& problem, ClassId cls) {
   Problem changed = unfinished(problem);
   Cluster& cluster = changed.cluster;
   const std::size_t devices = cluster.deviceCount();
-  const auto found = std::find_if(cluster.devices.begin(), cluster.devices.end(), [&](const Device& d) { return d.cls == cls; });
+  const auto found = std::find_if(cluster.devices.begin(), cluster.devices.end(),
+                                  [&](const Device& d) { return d.cls == cls; });
   if (found == cluster.devices.end()) {
-    return badInput(cluster.classes[cls.index()].name, "no device of this class to copy", "add one to the cluster");
+    return badInput(cluster.classes[cls.index()].name, "no device of this class to copy",
+                    "add one to the cluster");
   }
   const auto twin = static_cast<std::size_t>(found - cluster.devices.begin());
   const auto pattern = pairOfClass(cluster, cls);
   Device extra = *found;
   extra.name = fmt::format("extra-{}", cluster.classes[cls.index()].name);
   const auto taken = [&](const std::string& name) {
-    return std::any_of(cluster.devices.begin(), cluster.devices.end(), [&](const Device& d) { return d.name == name; });
+    return std::any_of(cluster.devices.begin(), cluster.devices.end(),
+                       [&](const Device& d) { return d.name == name; });
   };
   while (taken(extra.name)) extra.name += "+";
   cluster.devices.push_back(std::move(extra));

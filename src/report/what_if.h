@@ -1,7 +1,8 @@
 // The same model on other hardware.
 //
-// `withExtraDevice` adds a twin of the first device of a class: same memory and host, the twin's links, and between the two the
-// link of another pair of that class, or the slowest the twin has. `withFasterLinks` divides every transfer time by a factor.
+// `withExtraDevice` adds a twin of the first device of a class: same memory and host, the twin's links, and
+// between the two the link of another pair of that class, or the slowest the twin has. `withFasterLinks`
+// divides every transfer time by a factor.
 #pragma once
 
 #include "allot/plan.h"
