@@ -71,8 +71,17 @@ Result<GraphFile> PipeDreamProfile::graph(std::string name) const {
     const OpId consumer[] = {backward[from]};
     graph.addTensor(backward[to], consumer, layers_[from].out_bytes);
   }
-  ALLOT_CHECK(graph.finish());
-  return file;
+  const auto finished = graph.finish();
+  if (finished) return file;
+  // A cycle is in the layers as well; name it in the edges of the file, not in the gradients made from them.
+  OpGraph forward;
+  for (const Layer& layer : layers_) forward.addOp(layer.id);
+  for (const auto& [from, to] : edges) {
+    const OpId consumer[] = {OpId(to)};
+    forward.addTensor(OpId(from), consumer, 0);
+  }
+  ALLOT_CHECK(forward.finish());
+  return fail(finished.error());
 }
 
 }  // namespace allot
