@@ -33,7 +33,8 @@ TEST(FormatDocs, GraphAndCluster) {
 }
 
 TEST(FormatDocs, Plan) {
-  const Problem problem = problemOf(R"({"schema": "allot.problem/1", "classes": [{"name": "gpu", "kind": "accelerator"}],
+  const Problem problem =
+      problemOf(R"({"schema": "allot.problem/1", "classes": [{"name": "gpu", "kind": "accelerator"}],
     "devices": [{"name": "gpu0", "class": "gpu"}, {"name": "gpu1", "class": "gpu"}],
     "ops": [{"name": "a", "time": [1]}, {"name": "b", "time": [1]}, {"name": "c", "time": [1]}],
     "tensors": [{"from": "a", "to": ["b", "c"], "time": 0.5}], "goal": "latency"})");

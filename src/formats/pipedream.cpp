@@ -22,7 +22,8 @@ const std::uint32_t* PipeDreamProfile::find(const std::string& id) const {
 
 bool PipeDreamProfile::add(Layer layer) {
   // "x.bwd" would be taken for the backward op of "x".
-  const bool like_backward = layer.id.ends_with(kBackward) && find(layer.id.substr(0, layer.id.size() - kBackward.size()));
+  const bool like_backward =
+      layer.id.ends_with(kBackward) && find(layer.id.substr(0, layer.id.size() - kBackward.size()));
   if (like_backward || find(layer.id + std::string(kBackward))) return false;
   if (!layer_by_id_.emplace(layer.id, static_cast<std::uint32_t>(layers_.size())).second) return false;
   layers_.push_back(std::move(layer));
