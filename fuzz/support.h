@@ -1,5 +1,5 @@
-// What every fuzz target asks of a reader: it never crashes; an error names the file, what is wrong and what to do, on one
-// line; whatever is read can be written, and reading that again gives the same text.
+// What every fuzz target asks of a reader: it never crashes; an error names the file, what is wrong and what
+// to do, on one line; whatever is read can be written, and reading that again gives the same text.
 #pragma once
 
 #include <cstddef>

@@ -45,8 +45,11 @@ TEST(DnnPartitioning, SplitFile) {
   const auto document = JsonDocument::parse(*text, "split", false);
   ASSERT_TRUE(document);
   std::string flat = *text;
-  flat.erase(std::remove_if(flat.begin(), flat.end(), [](char c) { return c == ' ' || c == '\n'; }), flat.end());
-  EXPECT_EQ(flat, R"({"fpgas":[{"nodes":[10,11],"load":0},{"nodes":[3],"load":2.25}],"cpus":[{"nodes":[7],"load":0}],"maxLoad":2.25})");
+  flat.erase(std::remove_if(flat.begin(), flat.end(), [](char c) { return c == ' ' || c == '\n'; }),
+             flat.end());
+  EXPECT_EQ(
+      flat,
+      R"({"fpgas":[{"nodes":[10,11],"load":0},{"nodes":[3],"load":2.25}],"cpus":[{"nodes":[7],"load":0}],"maxLoad":2.25})");
   plan.assignment[2] = DeviceId();
   EXPECT_FALSE(writeDnnPartitioningSplit(p, plan));
   plan.assignment[2] = DeviceId(2);
@@ -90,7 +93,8 @@ TEST(Piper, SmallFile) {
   EXPECT_EQ(p.cluster.devices[2].memory_bytes, 80000000000);
   expectSameBits(p.op_seconds, {0.25, 0.75});
   EXPECT_EQ(p.graph.op_weight_bytes, (std::vector<std::int64_t>{100, 10}));
-  EXPECT_EQ(p.graph.op_memory_bytes, (std::vector<std::int64_t>{131, 0}));  // 30.5 is rounded up; 3 + 4 - 10 is below 0
+  EXPECT_EQ(p.graph.op_memory_bytes,
+            (std::vector<std::int64_t>{131, 0}));  // 30.5 is rounded up; 3 + 4 - 10 is below 0
   EXPECT_EQ(p.graph.tensor_bytes[0], 8192);
   EXPECT_EQ(p.transferSeconds(TensorId(0), DeviceId(0), DeviceId(2)), 8192 / 25e9);
   EXPECT_EQ(p.goal(), Goal::kThroughput);
@@ -114,7 +118,8 @@ TEST(Piper, WarnsOfMilliseconds) {
 
 void expectPipeDreamGraph(const GraphFile& file) {
   const OpGraph& g = file.graph;
-  EXPECT_EQ(g.op_name, (std::vector<std::string>{"node1", "node2", "node3", "node4", "node2.bwd", "node3.bwd", "node4.bwd"}));
+  EXPECT_EQ(g.op_name, (std::vector<std::string>{"node1", "node2", "node3", "node4", "node2.bwd", "node3.bwd",
+                                                 "node4.bwd"}));
   expectSameBits(file.op_seconds, {0, 0.000539, 0.00025, 0, 0.0015, 0.000125, 0});
   EXPECT_EQ(g.type_name[g.op_type[1]], "Conv2d");
   EXPECT_EQ(g.type_name[g.op_type[3]], "Add");
@@ -149,7 +154,8 @@ TEST(PipeDream, TakesAClusterAndWindowsLines) {
   const Problem p = problemOf(data("pipedream.json"), {}, &cluster);
   EXPECT_EQ(p.opSeconds(opNamed(p.graph, "node2.bwd"), ClassId(0)), 0.00075);
   std::string windows;
-  for (const char c : data("pipedream_graph.txt")) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  for (const char c : data("pipedream_graph.txt"))
+    windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
   expectPipeDreamGraph(graphOf(windows));
 }
 
@@ -196,7 +202,8 @@ TEST_F(PublicData, DnnPartitioning) {
     }
   }
   EXPECT_EQ(count, 24u);
-  const Problem p = problemOf(textOf(folder_ + "/dnn-partitioning/throughput/OperatorGraphs/bert_L-12_training.json"));
+  const Problem p =
+      problemOf(textOf(folder_ + "/dnn-partitioning/throughput/OperatorGraphs/bert_L-12_training.json"));
   EXPECT_EQ(std::count(p.graph.op_phase.begin(), p.graph.op_phase.end(), Phase::kBackward), 1229);
   EXPECT_EQ(p.deviceCount(), 7u);
 }
@@ -245,7 +252,8 @@ TEST_F(PublicData, PipeDream) {
     const std::string text = textOf(file);
     const auto [nodes, edges] = countsOf(text);
     const GraphFile g = graphOf(text);
-    const auto backward = static_cast<std::size_t>(std::count(g.graph.op_phase.begin(), g.graph.op_phase.end(), Phase::kBackward));
+    const auto backward = static_cast<std::size_t>(
+        std::count(g.graph.op_phase.begin(), g.graph.op_phase.end(), Phase::kBackward));
     EXPECT_EQ(g.graph.opCount() - backward, nodes) << file;
     EXPECT_LT(backward, nodes) << file;  // inputs have none
     EXPECT_GE(backward + 3, nodes) << file;

@@ -37,9 +37,12 @@ inline std::string textOf(const std::string& path) {
   return text ? *text : std::string();
 }
 
-inline std::string data(const std::string& name) { return textOf(std::string(ALLOT_SOURCE_DIR) + "/tests/data/" + name); }
+inline std::string data(const std::string& name) {
+  return textOf(std::string(ALLOT_SOURCE_DIR) + "/tests/data/" + name);
+}
 
-inline Problem problemOf(const std::string& text, const ReadOptions& options = {}, const Cluster* cluster = nullptr) {
+inline Problem problemOf(const std::string& text, const ReadOptions& options = {},
+                         const Cluster* cluster = nullptr) {
   Warnings warnings;
   auto problem = readProblem(text, "file", options, cluster, warnings);
   EXPECT_TRUE(problem) << problem.error().text();
@@ -64,14 +67,16 @@ inline Cluster clusterOf(const std::string& text) {
 inline void expectSameBits(const std::vector<double>& a, const std::vector<double>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(std::bit_cast<std::uint64_t>(a[i]), std::bit_cast<std::uint64_t>(b[i])) << i << ": " << a[i] << " and " << b[i];
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(a[i]), std::bit_cast<std::uint64_t>(b[i]))
+        << i << ": " << a[i] << " and " << b[i];
   }
 }
 
 inline void expectSameGraph(const OpGraph& a, const OpGraph& b) {
   EXPECT_EQ(a.op_name, b.op_name);
   ASSERT_EQ(a.opCount(), b.opCount());
-  for (std::size_t i = 0; i < a.opCount(); ++i) EXPECT_EQ(a.type_name[a.op_type[i]], b.type_name[b.op_type[i]]);
+  for (std::size_t i = 0; i < a.opCount(); ++i)
+    EXPECT_EQ(a.type_name[a.op_type[i]], b.type_name[b.op_type[i]]);
   EXPECT_EQ(a.op_model, b.op_model);
   EXPECT_EQ(a.op_phase, b.op_phase);
   EXPECT_EQ(a.op_group, b.op_group);

@@ -48,13 +48,17 @@ TEST(OwnFormats, ProblemMeansWhatItSays) {
 }
 
 TEST(OwnFormats, EveryModeOfEveryGoalSurvives) {
-  for (const char* modes : {R"("goal": "throughput", "options": {"contiguity": "none", "transfers": "by-link", "overlap": "max",
+  for (
+      const char* modes :
+      {R"("goal": "throughput", "options": {"contiguity": "none", "transfers": "by-link", "overlap": "max",
                                 "training-load": "max-parts", "replicate": true, "max-stages": 4294967295, "headroom": 0.1})",
-                            R"("goal": "throughput", "options": {"contiguity": "chain", "in-flight": true, "transfers": "via-host"})",
-                            R"("goal": "latency", "options": {"model": "subgraph-calls", "calls": 7, "link-mode": "free"})",
-                            R"("options": {"contiguity": "convex", "calls": 3})"}) {
-    const std::string text = std::string(R"({"schema": "allot.problem/1", "classes": [{"name": "g", "kind": "accelerator"}],
-      "devices": [{"name": "d", "class": "g"}, {"name": "e", "class": "g"}], "ops": [{"name": "a", "time": [1]}], )") + modes + "}";
+       R"("goal": "throughput", "options": {"contiguity": "chain", "in-flight": true, "transfers": "via-host"})",
+       R"("goal": "latency", "options": {"model": "subgraph-calls", "calls": 7, "link-mode": "free"})",
+       R"("options": {"contiguity": "convex", "calls": 3})"}) {
+    const std::string text =
+        std::string(R"({"schema": "allot.problem/1", "classes": [{"name": "g", "kind": "accelerator"}],
+      "devices": [{"name": "d", "class": "g"}, {"name": "e", "class": "g"}], "ops": [{"name": "a", "time": [1]}], )") +
+        modes + "}";
     const Problem first = problemOf(text);
     const Problem second = problemOf(writeProblem(first));
     EXPECT_EQ(first.modes.goal, second.modes.goal);
@@ -103,7 +107,8 @@ TEST(OwnFormats, ClusterSurvivesRoundTrip) {
 
 TEST(OwnFormats, YamlEqualsJson) {
   EXPECT_EQ(writeCluster(clusterOf(data("cluster.yaml"))), writeCluster(clusterOf(data("cluster.json"))));
-  EXPECT_EQ(writeProblem(problemOf(data("problem.yaml"))), writeProblem(problemOf(data("problem_of_yaml.json"))));
+  EXPECT_EQ(writeProblem(problemOf(data("problem.yaml"))),
+            writeProblem(problemOf(data("problem_of_yaml.json"))));
 }
 
 const char* const kPlanned = R"({"schema": "allot.problem/1", "name": "planned",
@@ -134,7 +139,8 @@ TEST(OwnFormats, PlanSurvivesRoundTripBitForBit) {
   auto second = readPlan(written, "plan.json", problem, warnings);
   ASSERT_TRUE(second) << second.error().text();
   EXPECT_EQ(written, writePlan(problem, *second));
-  expectSameBits({first->value, first->bound, first->seconds}, {second->value, second->bound, second->seconds});
+  expectSameBits({first->value, first->bound, first->seconds},
+                 {second->value, second->bound, second->seconds});
   expectSameBits(first->start, second->start);
   expectSameBits(first->end, second->end);
   expectSameBits(first->completion, second->completion);
@@ -145,7 +151,8 @@ TEST(OwnFormats, PlanSurvivesRoundTripBitForBit) {
 TEST(OwnFormats, PartialPlanIsKeptPartial) {
   const Problem problem = problemOf(kPlanned);
   Warnings warnings;
-  auto plan = readPlan(R"({"schema": "allot.plan/1", "assignment": {"b": "g1"}, "value": 3})", "p", problem, warnings);
+  auto plan = readPlan(R"({"schema": "allot.plan/1", "assignment": {"b": "g1"}, "value": 3})", "p", problem,
+                       warnings);
   ASSERT_TRUE(plan) << plan.error().text();
   EXPECT_FALSE(plan->assignment[0].valid());
   EXPECT_EQ(plan->assignment[1], DeviceId(1));
@@ -156,23 +163,31 @@ TEST(OwnFormats, PartialPlanIsKeptPartial) {
 
 TEST(OwnFormats, UnknownKeysWarn) {
   Warnings warnings;
-  auto cluster = readCluster(R"({"schema": "allot.cluster/1", "classes": [{"name": "c", "kind": "cpu", "colour": 1}],
-                                 "devices": [{"name": "d", "class": "c"}]})", "file", warnings);
+  auto cluster =
+      readCluster(R"({"schema": "allot.cluster/1", "classes": [{"name": "c", "kind": "cpu", "colour": 1}],
+                                 "devices": [{"name": "d", "class": "c"}]})",
+                  "file", warnings);
   ASSERT_TRUE(cluster);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("colour"), std::string::npos);
 }
 
-TEST(OwnFormats, ByteOrderMarkIsSkipped) { EXPECT_EQ(problemOf("\xEF\xBB\xBF" + data("problem.json")).opCount(), 5u); }
+TEST(OwnFormats, ByteOrderMarkIsSkipped) {
+  EXPECT_EQ(problemOf("\xEF\xBB\xBF" + data("problem.json")).opCount(), 5u);
+}
 
 TEST(Recognition, FromContent) {
-  const std::map<std::string, Format> files{
-      {"problem.json", Format::kProblem},         {"problem.yaml", Format::kProblem},
-      {"graph.json", Format::kGraph},             {"cluster.json", Format::kCluster},
-      {"cluster.yaml", Format::kCluster},         {"plan.json", Format::kPlan},
-      {"moirai.json", Format::kMoirai},           {"dnn_partitioning.json", Format::kDnnPartitioning},
-      {"piper.json", Format::kPiper},             {"pipedream.json", Format::kPipeDreamJson},
-      {"pipedream_graph.txt", Format::kPipeDreamText}};
+  const std::map<std::string, Format> files{{"problem.json", Format::kProblem},
+                                            {"problem.yaml", Format::kProblem},
+                                            {"graph.json", Format::kGraph},
+                                            {"cluster.json", Format::kCluster},
+                                            {"cluster.yaml", Format::kCluster},
+                                            {"plan.json", Format::kPlan},
+                                            {"moirai.json", Format::kMoirai},
+                                            {"dnn_partitioning.json", Format::kDnnPartitioning},
+                                            {"piper.json", Format::kPiper},
+                                            {"pipedream.json", Format::kPipeDreamJson},
+                                            {"pipedream_graph.txt", Format::kPipeDreamText}};
   for (const auto& [file, format] : files) {
     const auto found = recogniseFormat(data(file), file);
     ASSERT_TRUE(found) << found.error().text();

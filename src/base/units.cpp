@@ -14,7 +14,9 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array<Unit, 5> kSeconds{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}}};
+// Small units divide: 40 / 1e6 is the double nearest to 40 us, 40 * 1e-6 is not.
+constexpr std::array<Unit, 4> kPerSecond{{{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}}};
+constexpr double kSecondsPerMinute = 60;
 constexpr std::array<Unit, 10> kBytes{{{"B", 1},
                                       {"kB", 1e3},
                                       {"KB", 1e3},
@@ -57,8 +59,9 @@ Result<double> bytesFactor(std::string_view unit, std::string_view text) {
 Result<double> parseSeconds(std::string_view text) {
   ALLOT_TRY(const auto parts, split(text, "3us, 1.5ms or 0.2s"));
   if (parts.second.empty()) return parts.first;
-  for (const Unit& unit : kSeconds) {
-    if (parts.second == unit.name) return parts.first * unit.factor;
+  if (parts.second == "min") return parts.first * kSecondsPerMinute;
+  for (const Unit& unit : kPerSecond) {
+    if (parts.second == unit.name) return parts.first / unit.factor;
   }
   return badInput("", fmt::format("unknown unit \"{}\" in \"{}\"", parts.second, text), "use ns, us, ms, s or min");
 }

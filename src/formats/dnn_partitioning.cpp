@@ -1,4 +1,5 @@
-// Graphs of msr-fiddle/dnn-partitioning: k accelerators and l CPU cores, times in milliseconds, one transfer cost per node.
+// Graphs of msr-fiddle/dnn-partitioning: k accelerators and l CPU cores, times in milliseconds, one transfer
+// cost per node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,9 +64,11 @@ class Reader {
     cluster.classes = {{"acc", DeviceKind::kAccelerator}, {"cpu", DeviceKind::kCpu}};
     ALLOT_TRY(const std::int64_t accelerators, deviceTally(root_, "maxFPGAs"));
     ALLOT_TRY(const std::int64_t cpus, deviceTally(root_, "maxCPUs"));
-    if (accelerators + cpus == 0) return root_.fail("there are no devices", "set maxFPGAs or maxCPUs above 0");
+    if (accelerators + cpus == 0)
+      return root_.fail("there are no devices", "set maxFPGAs or maxCPUs above 0");
     if (accelerators + cpus > kMaxForeignDevices) {
-      return root_.fail(fmt::format("{} devices are absurd", accelerators + cpus), fmt::format("use at most {}", kMaxForeignDevices));
+      return root_.fail(fmt::format("{} devices are absurd", accelerators + cpus),
+                        fmt::format("use at most {}", kMaxForeignDevices));
     }
     std::optional<std::int64_t> memory;
     if (accelerators > 0) {
@@ -123,9 +126,10 @@ class Reader {
     if (out.consumers.empty()) {
       out.cost = cost;
     } else if (std::fabs(cost - out.cost) > kCostTolerance) {
-      return cost_node.fail(fmt::format("node \"{}\" sends its output for {} here and for {} on an earlier edge",
-                                        problem_.graph.op_name[ends.first.index()], cost, out.cost),
-                            "give all edges that leave one node the same cost");
+      return cost_node.fail(
+          fmt::format("node \"{}\" sends its output for {} here and for {} on an earlier edge",
+                      problem_.graph.op_name[ends.first.index()], cost, out.cost),
+          "give all edges that leave one node the same cost");
     }
     out.consumers.push_back(ends.second);
     return {};

@@ -19,17 +19,21 @@ void writeId(const std::string& id, JsonWriter& out) {
   std::int64_t number = 0;
   const auto [end, code] = std::from_chars(id.data(), id.data() + id.size(), number);
   const bool whole = code == std::errc{} && end == id.data() + id.size() && std::to_string(number) == id;
-  if (whole) out.value(number);
-  else out.value(id);
+  if (whole)
+    out.value(number);
+  else
+    out.value(id);
 }
 
 void writeLoad(std::string_view key, double seconds, JsonWriter& out) {
-  if (std::isfinite(seconds)) out.field(key, seconds * kMilliseconds);
-  else out.field(key, kNoLoad);
+  if (std::isfinite(seconds))
+    out.field(key, seconds * kMilliseconds);
+  else
+    out.field(key, kNoLoad);
 }
 
-void writeDevices(const Problem& problem, const Plan& plan, DeviceKind kind, const std::vector<std::vector<OpId>>& held,
-                  JsonWriter& out) {
+void writeDevices(const Problem& problem, const Plan& plan, DeviceKind kind,
+                  const std::vector<std::vector<OpId>>& held, JsonWriter& out) {
   out.beginArray();
   for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
     if (problem.cluster.classOf(DeviceId(d)).kind != kind) continue;
@@ -48,7 +52,8 @@ Result<std::string> writeDnnPartitioningSplit(const Problem& problem, const Plan
   const auto refuse = [](std::string where, std::string message, std::string remedy) {
     return fail({ErrorCode::kUsage, {}, std::move(where), std::move(message), std::move(remedy)});
   };
-  if (!plan.hasPlan()) return refuse("status", "there is no plan to write", "give a plan that is optimal or feasible");
+  if (!plan.hasPlan())
+    return refuse("status", "there is no plan to write", "give a plan that is optimal or feasible");
   for (const PlanStage& stage : plan.stages) {
     if (stage.devices.size() > 1) {
       return refuse("stages", "a split file cannot say that a stage is replicated", "plan without replicate");
@@ -58,7 +63,8 @@ Result<std::string> writeDnnPartitioningSplit(const Problem& problem, const Plan
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
     const DeviceId device = i < plan.assignment.size() ? plan.assignment[i] : DeviceId();
     if (!device.valid()) {
-      return refuse("assignment", fmt::format("op \"{}\" has no device", problem.graph.op_name[i]), "give a plan that assigns every op");
+      return refuse("assignment", fmt::format("op \"{}\" has no device", problem.graph.op_name[i]),
+                    "give a plan that assigns every op");
     }
     held[device.index()].emplace_back(i);
   }

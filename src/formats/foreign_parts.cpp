@@ -9,7 +9,9 @@ namespace allot {
 Result<double> scaledSeconds(const JsonNode& node, double factor) {
   ALLOT_TRY(const double value, node.nonNegative());
   const double seconds = toSeconds(value, factor);
-  if (seconds > kMaxSeconds) return node.fail(fmt::format("time {} s is absurd", seconds), "check the number, or the unit with --time-unit");
+  if (seconds > kMaxSeconds)
+    return node.fail(fmt::format("time {} s is absurd", seconds),
+                     "check the number, or the unit with --time-unit");
   return seconds;
 }
 
@@ -22,14 +24,16 @@ Result<double> namedTimeUnit(const JsonNode& root, const ReadOptions& options, d
     if (word == "ms") return 1e-3;
     if (word == "us") return 1e-6;
     if (word == "s" || word == "abstract") return 1.0;
-    return node.fail(fmt::format("unknown unit \"{}\"", unit), "use \"ms\", \"us\", \"s\" or \"abstract\", or say it with --time-unit");
+    return node.fail(fmt::format("unknown unit \"{}\"", unit),
+                     "use \"ms\", \"us\", \"s\" or \"abstract\", or say it with --time-unit");
   }
   return timeUnitFactor(options, standard);
 }
 
 Result<double> roundedBytes(const JsonNode& node) {
   ALLOT_TRY(const double value, node.nonNegative());
-  if (value > static_cast<double>(kMaxBytes)) return node.fail(fmt::format("size {} is absurd", value), "write a size in bytes");
+  if (value > static_cast<double>(kMaxBytes))
+    return node.fail(fmt::format("size {} is absurd", value), "write a size in bytes");
   return std::ceil(value);
 }
 
@@ -44,7 +48,8 @@ Result<std::int64_t> deviceTally(const JsonNode& root, std::string_view key) {
   ALLOT_TRY(const std::int64_t count, node.integer());
   if (count < 0) return node.fail(fmt::format("{} is negative", count), "write a number of 0 or more");
   if (count > kMaxForeignDevices) {
-    return node.fail(fmt::format("{} devices are absurd", count), fmt::format("use at most {}", kMaxForeignDevices));
+    return node.fail(fmt::format("{} devices are absurd", count),
+                     fmt::format("use at most {}", kMaxForeignDevices));
   }
   return count;
 }

@@ -1,4 +1,5 @@
-// Parts that the readers of foreign formats share: numbers in the file's own unit, nodes named by id, counts of devices.
+// Parts that the readers of foreign formats share: numbers in the file's own unit, nodes named by id, counts
+// of devices.
 #pragma once
 
 #include <string>
@@ -16,9 +17,11 @@ inline constexpr std::int64_t kMaxForeignDevices = 4096;
 
 // A number in the file's unit of time, turned into seconds; never negative, never absurd.
 Result<double> scaledSeconds(const JsonNode& node, double factor);
-// Value of a number in a unit of `factor` seconds. Divides, because 0.539 / 1000 is the double next to 0.000539 and
-// 0.539 * 0.001 is not.
-inline double toSeconds(double value, double factor) { return factor == 1 ? value : value / (1 / factor); }
+// Value of a number in a unit of `factor` seconds. Divides, because 0.539 / 1000 is the double next to
+// 0.000539 and 0.539 * 0.001 is not.
+inline double toSeconds(double value, double factor) {
+  return factor == 1 ? value : value / (1 / factor);
+}
 
 // The unit that the file names in `time_unit` ("ms", "s", "us" or "abstract" = s), overridden by the options.
 Result<double> namedTimeUnit(const JsonNode& root, const ReadOptions& options, double standard);

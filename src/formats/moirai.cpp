@@ -59,7 +59,8 @@ class Reader {
       ALLOT_TRY(const JsonNode id, node.at("id"));
       ALLOT_TRY(const std::int64_t number, id.integer());
       if (number != static_cast<std::int64_t>(index)) {
-        return id.fail(fmt::format("device {} at position {}", number, index), "list the devices as 0, 1, 2, ...: times follow this order");
+        return id.fail(fmt::format("device {} at position {}", number, index),
+                       "list the devices as 0, 1, 2, ...: times follow this order");
       }
     }
     Device device{fmt::format("dev{}", index), ClassId(index), std::nullopt, HostId()};
@@ -89,7 +90,8 @@ class Reader {
       return {};
     }));
     if (count != problem_.deviceCount()) {
-      return times.fail(fmt::format("{} times for {} devices", count, problem_.deviceCount()), "give one time per device, null where it cannot run");
+      return times.fail(fmt::format("{} times for {} devices", count, problem_.deviceCount()),
+                        "give one time per device, null where it cannot run");
     }
     if (node.has("mem")) {
       ALLOT_TRY(const JsonNode memory, node.at("mem"));
@@ -110,9 +112,11 @@ class Reader {
         return {};
       }));
       if (matrix.size() == rows * devices) return {};
-      return row.fail(fmt::format("{} times for {} devices", matrix.size() - (rows - 1) * devices, devices), "give one per device");
+      return row.fail(fmt::format("{} times for {} devices", matrix.size() - (rows - 1) * devices, devices),
+                      "give one per device");
     }));
-    if (rows != devices) return node.fail(fmt::format("{} rows for {} devices", rows, devices), "give one row per device");
+    if (rows != devices)
+      return node.fail(fmt::format("{} rows for {} devices", rows, devices), "give one row per device");
     return matrix;
   }
 

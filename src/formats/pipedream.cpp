@@ -22,7 +22,8 @@ const std::uint32_t* PipeDreamProfile::find(const std::string& id) const {
 
 bool PipeDreamProfile::add(Layer layer) {
   // "x.bwd" would be taken for the backward op of "x".
-  const bool like_backward = layer.id.ends_with(kBackward) && find(layer.id.substr(0, layer.id.size() - kBackward.size()));
+  const bool like_backward =
+      layer.id.ends_with(kBackward) && find(layer.id.substr(0, layer.id.size() - kBackward.size()));
   if (like_backward || find(layer.id + std::string(kBackward))) return false;
   if (!layer_by_id_.emplace(layer.id, static_cast<std::uint32_t>(layers_.size())).second) return false;
   layers_.push_back(std::move(layer));
@@ -71,8 +72,17 @@ Result<GraphFile> PipeDreamProfile::graph(std::string name) const {
     const OpId consumer[] = {backward[from]};
     graph.addTensor(backward[to], consumer, layers_[from].out_bytes);
   }
-  ALLOT_CHECK(graph.finish());
-  return file;
+  const auto finished = graph.finish();
+  if (finished) return file;
+  // A cycle is in the layers as well; name it in the edges of the file, not in the gradients made from them.
+  OpGraph forward;
+  for (const Layer& layer : layers_) forward.addOp(layer.id);
+  for (const auto& [from, to] : edges) {
+    const OpId consumer[] = {OpId(to)};
+    forward.addTensor(OpId(from), consumer, 0);
+  }
+  ALLOT_CHECK(forward.finish());
+  return fail(finished.error());
 }
 
 }  // namespace allot

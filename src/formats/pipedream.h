@@ -1,6 +1,6 @@
-// What both forms of a PipeDream profile say, and the graph that Allot makes of it: each layer becomes a forward op and a
-// backward op of one group. A forward output goes to the next layers and, as stash, to the layer's own backward op; gradients
-// go the other way with the size of the activation they belong to.
+// What both forms of a PipeDream profile say, and the graph that Allot makes of it: each layer becomes a
+// forward op and a backward op of one group. A forward output goes to the next layers and, as stash, to the
+// layer's own backward op; gradients go the other way with the size of the activation they belong to.
 #pragma once
 
 #include <string>

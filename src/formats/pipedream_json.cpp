@@ -16,7 +16,8 @@ Result<std::int64_t> outputBytes(const JsonNode& node) {
   std::int64_t total = 0;
   ALLOT_CHECK(outs.forEach([&](const JsonNode& item) -> Result<void> {
     ALLOT_TRY(const std::int64_t bytes, item.bytes());
-    if ((total += bytes) > kMaxBytes) return item.fail("the outputs add up to an absurd size", "write sizes in bytes");
+    if ((total += bytes) > kMaxBytes)
+      return item.fail("the outputs add up to an absurd size", "write sizes in bytes");
     return {};
   }));
   return total;
@@ -38,7 +39,8 @@ Result<void> readLayer(const JsonNode& node, double factor, PipeDreamProfile& pr
     ALLOT_TRY(layer.param_bytes, bytes.bytes());
   }
   const std::string name = layer.id;
-  if (!profile.add(std::move(layer))) return id.fail(fmt::format("node \"{}\" is there twice", name), "give each node its own id");
+  if (!profile.add(std::move(layer)))
+    return id.fail(fmt::format("node \"{}\" is there twice", name), "give each node its own id");
   return {};
 }
 

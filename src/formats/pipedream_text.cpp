@@ -1,7 +1,8 @@
 // graph.txt of PipeDream's profiler:
-//   node4 -- Conv2d(3, 64, ...) -- forward_compute_time=1.2, backward_compute_time=2.5, activation_size=4096.0, parameter_size=0.000
-//   <tab>node4 -- node5
-// A layer with several outputs has activation_size=[a; b]; a partitioned graph ends its node lines with " -- stage_id=N".
+//   node4 -- Conv2d(3, 64, ...) -- forward_compute_time=1.2, backward_compute_time=2.5,
+//   activation_size=4096.0, parameter_size=0.000 <tab>node4 -- node5
+// A layer with several outputs has activation_size=[a; b]; a partitioned graph ends its node lines with " --
+// stage_id=N".
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -36,7 +37,8 @@ class Reader {
   explicit Reader(double factor) : factor_(factor) {}
 
   Result<GraphFile> read(std::string_view text) {
-    if (!simdjson::validate_utf8(text.data(), text.size())) return badInput("", "not UTF-8 text", "re-export the file");
+    if (!simdjson::validate_utf8(text.data(), text.size()))
+      return badInput("", "not UTF-8 text", "re-export the file");
     while (!text.empty()) {
       ++line_;
       const std::string_view line = cut(text, "\n");
@@ -47,7 +49,8 @@ class Reader {
         ALLOT_CHECK(readLayer(trim(line)));
       }
     }
-    if (profile_.layerCount() == 0) return badInput("", "there are no layers", "give lines \"node1 -- Name -- forward_compute_time=...\"");
+    if (profile_.layerCount() == 0)
+      return badInput("", "there are no layers", "give lines \"node1 -- Name -- forward_compute_time=...\"");
     for (const Edge& edge : edges_) ALLOT_CHECK(connect(edge));
     return profile_.graph("");
   }
@@ -63,7 +66,9 @@ class Reader {
   PipeDreamProfile profile_;
   std::vector<Edge> edges_;
 
-  tl::unexpected<Error> failHere(std::string message, std::string remedy) const { return failAt(line_, std::move(message), std::move(remedy)); }
+  tl::unexpected<Error> failHere(std::string message, std::string remedy) const {
+    return failAt(line_, std::move(message), std::move(remedy));
+  }
   static tl::unexpected<Error> failAt(std::size_t line, std::string message, std::string remedy) {
     return badInput(fmt::format("line {}", line), std::move(message), std::move(remedy));
   }
@@ -71,14 +76,17 @@ class Reader {
   Result<double> number(std::string_view key, std::string_view text) const {
     const auto value = parseNumber(text);
     if (!value) return failHere(fmt::format("{}: {}", key, value.error().message), "write a finite number");
-    if (*value < 0) return failHere(fmt::format("{} {} is negative", key, *value), "write a number of 0 or more");
+    if (*value < 0)
+      return failHere(fmt::format("{} {} is negative", key, *value), "write a number of 0 or more");
     return *value + 0.0;  // -0 becomes 0
   }
 
   Result<double> seconds(std::string_view key, std::string_view text) const {
     ALLOT_TRY(const double value, number(key, text));
     const double result = toSeconds(value, factor_);
-    if (result > kMaxSeconds) return failHere(fmt::format("{}: time {} s is absurd", key, result), "check the number, or the unit with --time-unit");
+    if (result > kMaxSeconds)
+      return failHere(fmt::format("{}: time {} s is absurd", key, result),
+                      "check the number, or the unit with --time-unit");
     return result;
   }
 
@@ -91,7 +99,8 @@ class Reader {
     while (!text.empty()) {
       ALLOT_TRY(const double value, number(key, trim(cut(text, ";"))));
       total += std::ceil(value);
-      if (total > static_cast<double>(kMaxBytes)) return failHere(fmt::format("{}: size {} is absurd", key, total), "write sizes in bytes");
+      if (total > static_cast<double>(kMaxBytes))
+        return failHere(fmt::format("{}: size {} is absurd", key, total), "write sizes in bytes");
     }
     return static_cast<std::int64_t>(total);
   }
@@ -102,7 +111,9 @@ class Reader {
     layer.description = trim(cut(line, kSeparator));
     std::string_view facts = cut(line, kSeparator);
     if (layer.id.empty() || facts.empty()) {
-      return failHere("not a layer", "write \"node1 -- Name -- forward_compute_time=..., backward_compute_time=..., activation_size=..., parameter_size=...\"");
+      return failHere("not a layer",
+                      "write \"node1 -- Name -- forward_compute_time=..., backward_compute_time=..., "
+                      "activation_size=..., parameter_size=...\"");
     }
     std::optional<double> forward, backward;
     std::optional<std::int64_t> activation, parameters;
@@ -125,13 +136,15 @@ class Reader {
                                      : !activation ? "activation_size"
                                      : !parameters ? "parameter_size"
                                                    : "";
-    if (!missing.empty()) return failHere(fmt::format("{} is missing", missing), fmt::format("add {}=...", missing));
+    if (!missing.empty())
+      return failHere(fmt::format("{} is missing", missing), fmt::format("add {}=...", missing));
     layer.forward_seconds = *forward;
     layer.backward_seconds = *backward;
     layer.out_bytes = *activation;
     layer.param_bytes = *parameters;
     const std::string name = layer.id;
-    if (!profile_.add(std::move(layer))) return failHere(fmt::format("node \"{}\" is there twice", name), "give each node its own id");
+    if (!profile_.add(std::move(layer)))
+      return failHere(fmt::format("node \"{}\" is there twice", name), "give each node its own id");
     return {};
   }
 
@@ -140,7 +153,8 @@ class Reader {
     edge.from = trim(cut(line, kSeparator));
     edge.to = trim(line);
     edge.line = line_;
-    if (edge.from.empty() || edge.to.empty()) return failHere("not an edge", "write a tab, then \"node1 -- node2\"");
+    if (edge.from.empty() || edge.to.empty())
+      return failHere("not an edge", "write a tab, then \"node1 -- node2\"");
     edges_.push_back(std::move(edge));
     return {};
   }

@@ -1,4 +1,5 @@
-// msr-fiddle/piper: layers with times per tensor-parallel degree and variant. Allot takes degree 1 without recomputation.
+// msr-fiddle/piper: layers with times per tensor-parallel degree and variant. Allot takes degree 1 without
+// recomputation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace allot {
 namespace {
 
-// Some public files are in milliseconds without saying so; a sample that takes longer than this is suspicious.
+// Some public files are in milliseconds without saying so; a sample that takes longer than this is
+// suspicious.
 constexpr double kSuspiciousSeconds = 10;
 
 class Reader {
@@ -59,7 +61,9 @@ class Reader {
     if (!root_.has(key)) return {};
     ALLOT_TRY(const JsonNode node, root_.at(key));
     ALLOT_TRY(const std::int64_t batch, node.integer());
-    if (batch < 1) return node.fail(fmt::format("batch size {} is not above 0", batch), "write a whole number of 1 or more");
+    if (batch < 1)
+      return node.fail(fmt::format("batch size {} is not above 0", batch),
+                       "write a whole number of 1 or more");
     return {};
   }
 
@@ -105,7 +109,8 @@ class Reader {
     ALLOT_TRY(const JsonNode b_node, variant.at("memoryUsageB"));
     ALLOT_TRY(const double b, roundedBytes(b_node));
     const double memory = std::max(0.0, a + b - weights);
-    if (memory > static_cast<double>(kMaxBytes)) return a_node.fail(fmt::format("size {} is absurd", memory), "write sizes in bytes");
+    if (memory > static_cast<double>(kMaxBytes))
+      return a_node.fail(fmt::format("size {} is absurd", memory), "write sizes in bytes");
     problem_.graph.op_weight_bytes[op] = static_cast<std::int64_t>(weights);
     problem_.graph.op_memory_bytes[op] = static_cast<std::int64_t>(memory);
     return {};
@@ -132,7 +137,9 @@ Result<Problem> readPiper(const JsonNode& root, const ReadOptions& options, Warn
   double total = 0;
   for (const double seconds : problem.op_seconds) total += seconds;
   if (!options.time_unit && total > kSuspiciousSeconds) {
-    warnings.push_back(fmt::format("the times add up to {:.4g} s per sample; if the file is in milliseconds, say --time-unit ms", total));
+    warnings.push_back(fmt::format(
+        "the times add up to {:.4g} s per sample; if the file is in milliseconds, say --time-unit ms",
+        total));
   }
   return problem;
 }
