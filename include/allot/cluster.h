@@ -1,7 +1,8 @@
 // Devices, their classes and the links between them.
 //
-// A link's ends are a device, a class, a host or "*". Links are directed; for a pair the most specific entry wins (device 3,
-// class 2, host 1, "*" 0, added over both ends; on a tie the more specific `from`, then the later entry).
+// A link's ends are a device, a class, a host or "*". Links are directed; for a pair the most specific entry
+// wins (device 3, class 2, host 1, "*" 0, added over both ends; on a tie the more specific `from`, then the
+// later entry).
 #pragma once
 
 #include <cstdint>
@@ -64,8 +65,8 @@ class Cluster {
 
   // The winning link of an ordered pair of devices, or nullptr.
   const Link* linkBetween(DeviceId from, DeviceId to) const;
-  // The winning link between a device and its host in one direction, or nullptr. `named_host` asks for an entry whose host
-  // end is that host by name, not "*".
+  // The winning link between a device and its host in one direction, or nullptr. `named_host` asks for an
+  // entry whose host end is that host by name, not "*".
   const Link* linkToHost(DeviceId device, bool named_host) const;
   const Link* linkFromHost(DeviceId device, bool named_host) const;
 };

@@ -1,7 +1,7 @@
 // Reading and writing files.
 //
-// Every reader takes text and a name for messages, and returns an error value that begins with that name. The format of an
-// input is recognised from its content; `Format` forces it.
+// Every reader takes text and a name for messages, and returns an error value that begins with that name. The
+// format of an input is recognised from its content; `Format` forces it.
 #pragma once
 
 #include <optional>
@@ -35,19 +35,19 @@ std::string formatNames();
 using Warnings = std::vector<std::string>;
 
 struct ReadOptions {
-  std::optional<Format> format;      // absent = recognise
+  std::optional<Format> format;          // absent = recognise
   std::optional<std::string> time_unit;  // "s", "ms" or "us": overrides a foreign file's unit
-  bool merge_edges = false;          // Moirai: join edges of one producer whose matrices are equal
+  bool merge_edges = false;              // Moirai: join edges of one producer whose matrices are equal
 };
 
 // A graph that has no devices of its own, with the op times it carries.
 struct GraphFile {
-  OpGraph graph;                     // finished
+  OpGraph graph;  // finished
   std::string name;
-  std::vector<double> op_seconds;    // reference time of each op, NaN where absent
+  std::vector<double> op_seconds;  // reference time of each op, NaN where absent
   // Times by class name, where the file gives them so: [op] -> list of (class name, seconds).
   std::vector<std::vector<std::pair<std::string, double>>> op_class_seconds;
-  std::optional<Goal> goal;           // what such files are usually planned for
+  std::optional<Goal> goal;  // what such files are usually planned for
 };
 
 Result<Format> recogniseFormat(std::string_view text, const std::string& file);
@@ -59,7 +59,8 @@ Result<GraphFile> readGraph(std::string_view text, const std::string& file, cons
                             Warnings& warnings);
 Result<Cluster> readCluster(std::string_view text, const std::string& file, Warnings& warnings);
 // Names are resolved in `problem`; what the file leaves out stays empty.
-Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem, Warnings& warnings);
+Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem,
+                      Warnings& warnings);
 
 // Joins a graph and a cluster to a finished problem.
 Result<Problem> makeProblem(GraphFile graph, const Cluster& cluster);

@@ -1,9 +1,11 @@
 // The operator graph of one or more models.
 //
-// Problem: hold a DAG of operators whose edges are tensors, so that "sent once per destination" is natural: a tensor is a
+// Problem: hold a DAG of operators whose edges are tensors, so that "sent once per destination" is natural: a
+// tensor is a
 //   hyperedge from its producer to all its consumers.
 // Layout: structure of arrays with CSR adjacency; 1e6 ops load and are swept without a pointer chase per op.
-// Guarantee: after `finish` the graph is acyclic, every index is in range, and the derived arrays agree with the tensors.
+// Guarantee: after `finish` the graph is acyclic, every index is in range, and the derived arrays agree with
+// the tensors.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // Every option of Allot, declared once.
 //
-// The table feeds the command line, `--set`, config files, `options` of problem and plan files, and docs/options.md. `Modes`
-// fixes what a plan's value means (semantics of each mode: docs/semantics.md); `RunOptions` only steer the search.
+// The table feeds the command line, `--set`, config files, `options` of problem and plan files, and
+// docs/options.md. `Modes` fixes what a plan's value means (semantics of each mode: docs/semantics.md);
+// `RunOptions` only steer the search.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ struct DeviceUse {
   double memory_bytes = 0;  // static sum, in-flight sum or live peak, as the modes say
 };
 
-// Throughput: the ops of one stage and the devices that hold replicas of it (the first is the one the assignment names).
-// Subgraph-calls: one call of an accelerator.
+// Throughput: the ops of one stage and the devices that hold replicas of it (the first is the one the
+// assignment names). Subgraph-calls: one call of an accelerator.
 struct PlanStage {
   std::vector<DeviceId> devices;
   std::vector<OpId> ops;

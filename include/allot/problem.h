@@ -1,9 +1,9 @@
 // A placement problem: graph + cluster + op times + transfer times + constraints + objective.
 //
-// Problem: say completely what a plan must satisfy and what its value is, so that solvers and the checker need nothing else.
-// Guarantee: `finish` validates everything once; solvers and the checker may assume a finished problem is sound.
-// Order constraints are kept as tensors of zero time and zero bytes behind the real ones (`firstOrderTensor`), so that every
-// algorithm that respects tensors respects them too.
+// Problem: say completely what a plan must satisfy and what its value is, so that solvers and the checker
+// need nothing else. Guarantee: `finish` validates everything once; solvers and the checker may assume a
+// finished problem is sound. Order constraints are kept as tensors of zero time and zero bytes behind the
+// real ones (`firstOrderTensor`), so that every algorithm that respects tensors respects them too.
 #pragma once
 
 #include <cmath>
@@ -54,14 +54,15 @@ class Problem {
   // Adds a tensor with a single transfer time (NaN = from the links).
   TensorId addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes, double seconds);
 
-  // Validates, joins units, applies pins and forbids, resolves links, orders the graph. Call once, after the last change;
-  // `setModes` may follow.
+  // Validates, joins units, applies pins and forbids, resolves links, orders the graph. Call once, after the
+  // last change; `setModes` may follow.
   Result<void> finish();
   // Adds pins, forbids and together sets to a finished problem; its order constraints cannot change any more.
   Result<void> addConstraints(const Constraints& more);
   // Replaces pins, forbids and together sets of a finished problem; order constraints stay.
   void replacePlacement(Constraints placement);
-  // Changes the objective of a finished problem; checks what the new modes need (links, hosts, no matrix under via-host).
+  // Changes the objective of a finished problem; checks what the new modes need (links, hosts, no matrix
+  // under via-host).
   Result<void> setModes(const Modes& modes);
 
   Goal goal() const { return *modes.goal; }
@@ -72,8 +73,12 @@ class Problem {
   std::size_t firstOrderTensor() const { return first_order_tensor_; }
   bool isOrder(TensorId tensor) const { return tensor.index() >= first_order_tensor_; }
 
-  double opSeconds(OpId op, ClassId cls) const { return op_seconds[op.index() * cluster.classCount() + cls.index()]; }
-  double opSeconds(OpId op, DeviceId device) const { return opSeconds(op, cluster.devices[device.index()].cls); }
+  double opSeconds(OpId op, ClassId cls) const {
+    return op_seconds[op.index() * cluster.classCount() + cls.index()];
+  }
+  double opSeconds(OpId op, DeviceId device) const {
+    return opSeconds(op, cluster.devices[device.index()].cls);
+  }
   // Time the device is busy with the op, its launch included.
   double busySeconds(OpId op, DeviceId device) const {
     const double seconds = opSeconds(op, device);

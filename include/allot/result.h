@@ -1,4 +1,5 @@
-// Errors as values. Every error says what is wrong, where, and what to do about it; no exception leaves the library.
+// Errors as values. Every error says what is wrong, where, and what to do about it; no exception leaves the
+// library.
 #pragma once
 
 #include <string>
@@ -30,7 +31,9 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+inline tl::unexpected<Error> fail(Error error) {
+  return tl::unexpected<Error>(std::move(error));
+}
 
 inline tl::unexpected<Error> badInput(std::string where, std::string message, std::string remedy) {
   return fail({ErrorCode::kBadInput, {}, std::move(where), std::move(message), std::move(remedy)});
@@ -43,9 +46,9 @@ inline tl::unexpected<Error> badInput(std::string where, std::string message, st
 
 // Returns the error of `expr`, or declares `lhs` with its value.
 #define ALLOT_TRY(lhs, expr) ALLOT_TRY_(ALLOT_CONCAT(result_, __LINE__), lhs, expr)
-#define ALLOT_TRY_(tmp, lhs, expr)                              \
-  auto tmp = (expr);                                            \
-  if (!tmp) return ::allot::fail(std::move(tmp).error());       \
+#define ALLOT_TRY_(tmp, lhs, expr)                        \
+  auto tmp = (expr);                                      \
+  if (!tmp) return ::allot::fail(std::move(tmp).error()); \
   lhs = std::move(*tmp)
 
 // Returns the error of `expr`, whose value is not needed.

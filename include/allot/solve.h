@@ -1,7 +1,8 @@
 // The solver contract and the portfolio.
 //
-// A solver reports every better plan and every better bound as it finds them, stops within 50 ms of a stop request, and keeps
-// to its memory budget. What it reports is re-evaluated and checked before it counts: a solver cannot claim a value.
+// A solver reports every better plan and every better bound as it finds them, stops within 50 ms of a stop
+// request, and keeps to its memory budget. What it reports is re-evaluated and checked before it counts: a
+// solver cannot claim a value.
 #pragma once
 
 #include <atomic>
@@ -95,12 +96,13 @@ struct ProgressLine {
 };
 
 struct SolveOutcome {
-  Plan plan;  // status says what it is
-  Conflict conflict;  // of an infeasible problem
+  Plan plan;            // status says what it is
+  Conflict conflict;    // of an infeasible problem
   std::string message;  // of a bad call or an internal error (a solver's plan that failed the checker)
 };
 
-// Runs one solver, or the portfolio when `run.solver` is empty. `start` is a warm start. The plan has passed the checker.
+// Runs one solver, or the portfolio when `run.solver` is empty. `start` is a warm start. The plan has passed
+// the checker.
 SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* start = nullptr,
                    const std::atomic<bool>* stop_flag = nullptr,
                    const std::function<void(const ProgressLine&)>& on_progress = {});

@@ -13,7 +13,8 @@ namespace allot {
 namespace {
 
 Error ioError(const std::string& path, std::string_view doing, int code, std::string remedy) {
-  return {ErrorCode::kBadInput, path, "", fmt::format("cannot {}: {}", doing, std::strerror(code)), std::move(remedy)};
+  return {ErrorCode::kBadInput, path, "", fmt::format("cannot {}: {}", doing, std::strerror(code)),
+          std::move(remedy)};
 }
 
 Result<std::string> readAll(int fd, const std::string& path) {
@@ -28,7 +29,8 @@ Result<std::string> readAll(int fd, const std::string& path) {
     const ssize_t got = read(fd, text.data() + used, step);
     text.resize(used + static_cast<std::size_t>(got > 0 ? got : 0));
     if (got == 0) return text;
-    if (got < 0 && errno != EINTR) return fail(ioError(path, "read", errno, "check that it is a readable file"));
+    if (got < 0 && errno != EINTR)
+      return fail(ioError(path, "read", errno, "check that it is a readable file"));
   }
 }
 

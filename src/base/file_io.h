@@ -1,5 +1,5 @@
-// Whole files in and out. "-" is a standard stream. A file is written to a temporary name and renamed, so that a reader never
-// sees half of it and a full disk leaves nothing behind.
+// Whole files in and out. "-" is a standard stream. A file is written to a temporary name and renamed, so
+// that a reader never sees half of it and a full disk leaves nothing behind.
 #pragma once
 
 #include <string>

@@ -45,18 +45,25 @@ std::string placeOfSyntaxError(std::string_view text) {
   const std::string_view before = text.substr(0, std::min(finder.offset, text.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t last_break = before.rfind('\n');
-  const std::size_t column = last_break == std::string_view::npos ? before.size() : before.size() - last_break - 1;
+  const std::size_t column =
+      last_break == std::string_view::npos ? before.size() : before.size() - last_break - 1;
   return fmt::format("line {}, column {}", line, column);
 }
 
 std::string_view kindOf(simdjson::dom::element element) {
   switch (element.type()) {
-    case simdjson::dom::element_type::ARRAY: return "a list";
-    case simdjson::dom::element_type::OBJECT: return "an object";
-    case simdjson::dom::element_type::STRING: return "a string";
-    case simdjson::dom::element_type::BOOL: return "true or false";
-    case simdjson::dom::element_type::NULL_VALUE: return "null";
-    default: return "a number";
+    case simdjson::dom::element_type::ARRAY:
+      return "a list";
+    case simdjson::dom::element_type::OBJECT:
+      return "an object";
+    case simdjson::dom::element_type::STRING:
+      return "a string";
+    case simdjson::dom::element_type::BOOL:
+      return "true or false";
+    case simdjson::dom::element_type::NULL_VALUE:
+      return "null";
+    default:
+      return "a number";
   }
 }
 
@@ -146,7 +153,8 @@ Result<std::int64_t> JsonNode::integer() const {
 Result<std::uint64_t> JsonNode::natural() const {
   std::uint64_t value = 0;
   if (element_.get(value) == simdjson::SUCCESS) return value;
-  return fail(fmt::format("expected a whole number of 0 or more, found {}", kindOf(element_)), "write a whole number of 0 or more");
+  return fail(fmt::format("expected a whole number of 0 or more, found {}", kindOf(element_)),
+              "write a whole number of 0 or more");
 }
 
 Result<double> JsonNode::seconds() const {
@@ -160,7 +168,8 @@ Result<double> JsonNode::seconds() const {
     ALLOT_TRY(value, number());
   }
   if (value < 0) return fail(fmt::format("time {} is negative", value), "write a time of 0 or more");
-  if (value > kMaxSeconds) return fail(fmt::format("time {} s is absurd", value), "check the unit; plain numbers are seconds");
+  if (value > kMaxSeconds)
+    return fail(fmt::format("time {} s is absurd", value), "check the unit; plain numbers are seconds");
   return value + 0.0;  // -0 becomes 0
 }
 
@@ -176,7 +185,8 @@ Result<std::int64_t> JsonNode::bytes() const {
   if (value > static_cast<double>(kMaxBytes)) {
     return fail(fmt::format("size {} is absurd", value), "check the unit; plain numbers are bytes");
   }
-  if (value != std::floor(value)) return fail(fmt::format("size {} is not whole", value), "write whole bytes");
+  if (value != std::floor(value))
+    return fail(fmt::format("size {} is not whole", value), "write whole bytes");
   std::int64_t whole = 0;
   if (element_.get(whole) == simdjson::SUCCESS) return whole;
   return static_cast<std::int64_t>(value);
@@ -192,9 +202,12 @@ Result<double> JsonNode::bytesPerSecond() const {
   } else {
     ALLOT_TRY(value, number());
   }
-  if (!(value > 0)) return fail(fmt::format("bandwidth {} is not above 0", value), "write bytes per second, or leave the link out");
+  if (!(value > 0))
+    return fail(fmt::format("bandwidth {} is not above 0", value),
+                "write bytes per second, or leave the link out");
   if (value < kMinBytesPerSecond || value > kMaxBytesPerSecond) {
-    return fail(fmt::format("bandwidth {} is absurd", value), "check the unit; plain numbers are bytes per second");
+    return fail(fmt::format("bandwidth {} is absurd", value),
+                "check the unit; plain numbers are bytes per second");
   }
   return value;
 }
@@ -221,7 +234,8 @@ Result<JsonNode> JsonNode::at(std::string_view key) const {
   return member(key, child);
 }
 
-void JsonNode::warnUnknown(std::initializer_list<std::string_view> known, std::vector<std::string>& warnings) const {
+void JsonNode::warnUnknown(std::initializer_list<std::string_view> known,
+                           std::vector<std::string>& warnings) const {
   simdjson::dom::object object;
   if (element_.get(object) != simdjson::SUCCESS || warnings.size() >= kMaxKeysShown) return;
   for (const auto field : object) {
@@ -245,13 +259,16 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::strin
     text = converted;
   }
   auto error = document.parser_->allocate(text.size(), kMaxDepth);
-  if (error == simdjson::SUCCESS) error = document.parser_->parse(text.data(), text.size()).get(document.root_);
+  if (error == simdjson::SUCCESS)
+    error = document.parser_->parse(text.data(), text.size()).get(document.root_);
   if (error != simdjson::SUCCESS) {
     if (error == simdjson::DEPTH_ERROR) {
-      return fail({ErrorCode::kBadInput, file, "", fmt::format("nested deeper than {} levels", kMaxDepth), "flatten the file"});
+      return fail({ErrorCode::kBadInput, file, "", fmt::format("nested deeper than {} levels", kMaxDepth),
+                   "flatten the file"});
     }
     return fail({ErrorCode::kBadInput, file, placeOfSyntaxError(text),
-                 fmt::format("not valid JSON ({})", simdjson::error_message(error)), "correct or re-export the file"});
+                 fmt::format("not valid JSON ({})", simdjson::error_message(error)),
+                 "correct or re-export the file"});
   }
   return document;
 }

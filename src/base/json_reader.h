@@ -1,7 +1,8 @@
 // Reads JSON with places in its errors.
 //
-// A `JsonNode` is a value with the way that led to it; its accessors return an error that names the file, the JSON path and
-// what was expected. The tree itself is simdjson's. A node must not outlive its parent or its document.
+// A `JsonNode` is a value with the way that led to it; its accessors return an error that names the file, the
+// JSON path and what was expected. The tree itself is simdjson's. A node must not outlive its parent or its
+// document.
 #pragma once
 
 #include <simdjson.h>
@@ -50,8 +51,12 @@ class JsonNode {
   // Member that must be there.
   Result<JsonNode> at(std::string_view key) const;
   // Child nodes for loops; `key` and `index` only serve the path.
-  JsonNode member(std::string_view key, simdjson::dom::element element) const { return {element, this, key, -1}; }
-  JsonNode item(std::int64_t index, simdjson::dom::element element) const { return {element, this, {}, index}; }
+  JsonNode member(std::string_view key, simdjson::dom::element element) const {
+    return {element, this, key, -1};
+  }
+  JsonNode item(std::int64_t index, simdjson::dom::element element) const {
+    return {element, this, {}, index};
+  }
 
   // Calls fn(JsonNode) -> Result<void> for each item; stops at the first error.
   template <class Fn>

@@ -43,20 +43,38 @@ void JsonWriter::close(char bracket) {
   need_comma_ = true;
 }
 
-JsonWriter& JsonWriter::beginObject() { return open('{'), *this; }
-JsonWriter& JsonWriter::endObject() { return close('}'), *this; }
-JsonWriter& JsonWriter::beginArray() { return open('['), *this; }
-JsonWriter& JsonWriter::endArray() { return close(']'), *this; }
+JsonWriter& JsonWriter::beginObject() {
+  return open('{'), *this;
+}
+JsonWriter& JsonWriter::endObject() {
+  return close('}'), *this;
+}
+JsonWriter& JsonWriter::beginArray() {
+  return open('['), *this;
+}
+JsonWriter& JsonWriter::endArray() {
+  return close(']'), *this;
+}
 
 void JsonWriter::quote(std::string_view text) {
   out_ += '"';
   for (const char c : text) {
     switch (c) {
-      case '"': out_ += "\\\""; break;
-      case '\\': out_ += "\\\\"; break;
-      case '\n': out_ += "\\n"; break;
-      case '\t': out_ += "\\t"; break;
-      case '\r': out_ += "\\r"; break;
+      case '"':
+        out_ += "\\\"";
+        break;
+      case '\\':
+        out_ += "\\\\";
+        break;
+      case '\n':
+        out_ += "\\n";
+        break;
+      case '\t':
+        out_ += "\\t";
+        break;
+      case '\r':
+        out_ += "\\r";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
           fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<unsigned>(c));
@@ -88,8 +106,10 @@ JsonWriter& JsonWriter::value(double number) {
   if (!std::isfinite(number)) return null();
   separate();
   // A reader would take "-0" for a whole number and lose the sign.
-  if (number == 0 && std::signbit(number)) out_ += "-0.0";
-  else fmt::format_to(std::back_inserter(out_), "{}", number);
+  if (number == 0 && std::signbit(number))
+    out_ += "-0.0";
+  else
+    fmt::format_to(std::back_inserter(out_), "{}", number);
   need_comma_ = true;
   return *this;
 }

@@ -1,5 +1,5 @@
-// Writes JSON as it goes, so that a plan of a million ops needs no tree in memory. Doubles are written with the fewest digits
-// that read back to the same bits.
+// Writes JSON as it goes, so that a plan of a million ops needs no tree in memory. Doubles are written with
+// the fewest digits that read back to the same bits.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A small seeded generator (xoshiro256**) with the same numbers on every platform, unlike the standard distributions.
+// A small seeded generator (xoshiro256**) with the same numbers on every platform, unlike the standard
+// distributions.
 #pragma once
 
 #include <array>

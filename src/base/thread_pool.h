@@ -1,5 +1,5 @@
-// Runs independent tasks 0 .. n-1 on up to `threads` threads. Tasks must not depend on which thread runs them; results are
-// gathered by index, so the outcome is the same for any number of threads.
+// Runs independent tasks 0 .. n-1 on up to `threads` threads. Tasks must not depend on which thread runs
+// them; results are gathered by index, so the outcome is the same for any number of threads.
 #pragma once
 
 #include <atomic>

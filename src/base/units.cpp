@@ -18,15 +18,15 @@ struct Unit {
 constexpr std::array<Unit, 4> kPerSecond{{{"s", 1}, {"ms", 1e3}, {"us", 1e6}, {"ns", 1e9}}};
 constexpr double kSecondsPerMinute = 60;
 constexpr std::array<Unit, 10> kBytes{{{"B", 1},
-                                      {"kB", 1e3},
-                                      {"KB", 1e3},
-                                      {"MB", 1e6},
-                                      {"GB", 1e9},
-                                      {"TB", 1e12},
-                                      {"KiB", 1024.0},
-                                      {"MiB", 1048576.0},
-                                      {"GiB", 1073741824.0},
-                                      {"TiB", 1099511627776.0}}};
+                                       {"kB", 1e3},
+                                       {"KB", 1e3},
+                                       {"MB", 1e6},
+                                       {"GB", 1e9},
+                                       {"TB", 1e12},
+                                       {"KiB", 1024.0},
+                                       {"MiB", 1048576.0},
+                                       {"GiB", 1073741824.0},
+                                       {"TiB", 1099511627776.0}}};
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -40,7 +40,8 @@ Result<std::pair<double, std::string_view>> split(std::string_view text, std::st
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || !std::isfinite(number)) {
-    return badInput("", fmt::format("\"{}\" is not a number with a unit", text), fmt::format("write it as {}", example));
+    return badInput("", fmt::format("\"{}\" is not a number with a unit", text),
+                    fmt::format("write it as {}", example));
   }
   return std::pair{number, trim(text.substr(static_cast<std::size_t>(end - text.data())))};
 }
@@ -63,7 +64,8 @@ Result<double> parseSeconds(std::string_view text) {
   for (const Unit& unit : kPerSecond) {
     if (parts.second == unit.name) return parts.first / unit.factor;
   }
-  return badInput("", fmt::format("unknown unit \"{}\" in \"{}\"", parts.second, text), "use ns, us, ms, s or min");
+  return badInput("", fmt::format("unknown unit \"{}\" in \"{}\"", parts.second, text),
+                  "use ns, us, ms, s or min");
 }
 
 Result<std::int64_t> parseBytes(std::string_view text) {
@@ -94,7 +96,8 @@ Result<double> parseShare(std::string_view text) {
   if (parts.second == "%") {
     share /= 100;
   } else if (!parts.second.empty()) {
-    return badInput("", fmt::format("unknown unit \"{}\" in \"{}\"", parts.second, text), "write it as 5% or 0.05");
+    return badInput("", fmt::format("unknown unit \"{}\" in \"{}\"", parts.second, text),
+                    "write it as 5% or 0.05");
   }
   if (!(share >= 0 && share <= 1)) {
     return badInput("", fmt::format("\"{}\" is not between 0% and 100%", text), "write it as 5% or 0.05");
@@ -104,7 +107,8 @@ Result<double> parseShare(std::string_view text) {
 
 Result<double> parseNumber(std::string_view text) {
   ALLOT_TRY(const auto parts, split(text, "a plain number"));
-  if (!parts.second.empty()) return badInput("", fmt::format("\"{}\" is not a number", text), "write a plain number");
+  if (!parts.second.empty())
+    return badInput("", fmt::format("\"{}\" is not a number", text), "write a plain number");
   return parts.first;
 }
 
@@ -113,7 +117,8 @@ Result<std::uint64_t> parseCount(std::string_view text) {
   std::uint64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size()) {
-    return badInput("", fmt::format("\"{}\" is not a whole number", text), "write a whole number of 0 or more");
+    return badInput("", fmt::format("\"{}\" is not a whole number", text),
+                    "write a whole number of 0 or more");
   }
   return count;
 }

@@ -26,7 +26,8 @@ class Converter {
     if (++nodes_ > kMaxYamlNodes) return stop(node, "unfolds to too many values");
     if (depth > kMaxYamlDepth) return stop(node, "is nested too deeply");
     switch (node.Type()) {
-      case YAML::NodeType::Map: return convertMap(node, depth);
+      case YAML::NodeType::Map:
+        return convertMap(node, depth);
       case YAML::NodeType::Sequence:
         writer_.beginArray();
         for (const auto& item : node) {
@@ -34,8 +35,11 @@ class Converter {
         }
         writer_.endArray();
         return true;
-      case YAML::NodeType::Scalar: return convertScalar(node);
-      default: writer_.null(); return true;
+      case YAML::NodeType::Scalar:
+        return convertScalar(node);
+      default:
+        writer_.null();
+        return true;
     }
   }
 
@@ -55,7 +59,8 @@ class Converter {
     writer_.beginObject();
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) return stop(node, "has a key that is not a plain word");
-      if ((text_bytes_ += entry.first.Scalar().size()) > kMaxYamlTextBytes) return stop(node, "unfolds to too much text");
+      if ((text_bytes_ += entry.first.Scalar().size()) > kMaxYamlTextBytes)
+        return stop(node, "unfolds to too much text");
       writer_.key(entry.first.Scalar());
       if (!convert(entry.second, depth + 1)) return false;
     }
@@ -82,7 +87,8 @@ class Converter {
   void convertPlain(const std::string& text) {
     const char* end = text.data() + text.size();
     std::int64_t whole = 0;
-    if (auto [stop_at, code] = std::from_chars(text.data(), end, whole); code == std::errc{} && stop_at == end) {
+    if (auto [stop_at, code] = std::from_chars(text.data(), end, whole);
+        code == std::errc{} && stop_at == end) {
       writer_.value(whole);
       return;
     }
@@ -100,7 +106,8 @@ class Converter {
 
 Result<std::string> yamlToJson(std::string_view text, const std::string& file) {
   const auto bad = [&](std::string where, std::string message) {
-    return fail({ErrorCode::kBadInput, file, std::move(where), std::move(message), "give a JSON or YAML file"});
+    return fail(
+        {ErrorCode::kBadInput, file, std::move(where), std::move(message), "give a JSON or YAML file"});
   };
   if (text.size() > kMaxYamlBytes) return bad("", "too large for YAML; files above 16 MiB must be JSON");
   int depth = 0;

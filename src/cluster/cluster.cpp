@@ -17,15 +17,20 @@ struct Place {
 
 bool matches(LinkEnd kind, std::uint32_t index, const Place& place) {
   switch (kind) {
-    case LinkEnd::kAny: return true;
-    case LinkEnd::kHost: return place.host.value == index;
-    case LinkEnd::kClass: return place.device && place.cls.value == index;
-    case LinkEnd::kDevice: return place.device && place.device->value == index;
+    case LinkEnd::kAny:
+      return true;
+    case LinkEnd::kHost:
+      return place.host.value == index;
+    case LinkEnd::kClass:
+      return place.device && place.cls.value == index;
+    case LinkEnd::kDevice:
+      return place.device && place.device->value == index;
   }
   return false;
 }
 
-const Link* bestLink(const std::vector<Link>& links, const Place& from, const Place& to, bool named_from, bool named_to) {
+const Link* bestLink(const std::vector<Link>& links, const Place& from, const Place& to, bool named_from,
+                     bool named_to) {
   const Link* best = nullptr;
   std::tuple<int, int> best_rank{-1, -1};
   for (const Link& link : links) {
@@ -47,7 +52,9 @@ Place placeOf(const Cluster& cluster, DeviceId device) {
   return {device, d.cls, d.host};
 }
 
-Place hostOf(const Cluster& cluster, DeviceId device) { return {{}, {}, cluster.devices[device.index()].host}; }
+Place hostOf(const Cluster& cluster, DeviceId device) {
+  return {{}, {}, cluster.devices[device.index()].host};
+}
 
 }  // namespace
 
@@ -75,10 +82,14 @@ Result<std::pair<LinkEnd, std::uint32_t>> Cluster::parseEnd(std::string_view tex
 
 std::string Cluster::endText(LinkEnd kind, std::uint32_t index) const {
   switch (kind) {
-    case LinkEnd::kAny: return "*";
-    case LinkEnd::kHost: return host_name[index];
-    case LinkEnd::kClass: return classes[index].name;
-    case LinkEnd::kDevice: return devices[index].name;
+    case LinkEnd::kAny:
+      return "*";
+    case LinkEnd::kHost:
+      return host_name[index];
+    case LinkEnd::kClass:
+      return classes[index].name;
+    case LinkEnd::kDevice:
+      return devices[index].name;
   }
   return "?";
 }

@@ -7,7 +7,8 @@
 
 namespace allot {
 
-CallTimes evaluateCalls(const Problem& problem, std::span<const DeviceId> assignment, std::span<const PlanStage> calls) {
+CallTimes evaluateCalls(const Problem& problem, std::span<const DeviceId> assignment,
+                        std::span<const PlanStage> calls) {
   const OpGraph& graph = problem.graph;
   const std::size_t n = problem.opCount();
   // Parts: the calls, then one part per cpu op.
@@ -33,7 +34,8 @@ CallTimes evaluateCalls(const Problem& problem, std::span<const DeviceId> assign
     if (last >= 0) edges.push_back({static_cast<std::uint32_t>(last), c});
     last = c;
   }
-  CallTimes times{std::vector<double>(n), std::vector<double>(n), std::vector<double>(problem.deviceCount()), false};
+  CallTimes times{std::vector<double>(n), std::vector<double>(n), std::vector<double>(problem.deviceCount()),
+                  false};
   const Contraction order = contract(parts, std::move(edges));
   if (!order.acyclic()) {
     times.cyclic = true;
@@ -55,7 +57,8 @@ CallTimes evaluateCalls(const Problem& problem, std::span<const DeviceId> assign
         }
         for (const TensorId tensor : graph.outputs(op)) {
           const auto consumers = graph.consumers(tensor);
-          const bool leaves = std::any_of(consumers.begin(), consumers.end(), [&](OpId c) { return part[c.index()] != p; });
+          const bool leaves =
+              std::any_of(consumers.begin(), consumers.end(), [&](OpId c) { return part[c.index()] != p; });
           if (leaves) transfers += problem.toHostSeconds(tensor, on);
         }
       }
@@ -81,8 +84,8 @@ std::vector<PlanStage> callsByLevel(const Problem& problem, std::span<const Devi
   for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
     const DeviceId device(d);
     if (!problem.cluster.isAccelerator(device)) continue;
-    // level[v]: returns to the device on the worst path that ends in v; a path that has been there and is outside now adds one
-    // when it comes back.
+    // level[v]: returns to the device on the worst path that ends in v; a path that has been there and is
+    // outside now adds one when it comes back.
     std::vector<std::uint32_t> level(problem.opCount(), 0);
     std::vector<std::uint8_t> been(problem.opCount(), 0);
     for (const OpId op : graph.topologicalOrder()) {

@@ -28,10 +28,14 @@ class Evaluator {
 
   Evaluation run() {
     checkPlaces();
-    const bool calls = problem_.goal() == Goal::kLatency && problem_.modes.model == LatencyModel::kSubgraphCalls;
-    if (problem_.goal() == Goal::kThroughput) evaluatePipeline(problem_, result_.plan, result_.violations);
-    else if (calls) evaluateAsCalls();
-    else evaluateEvents();
+    const bool calls =
+        problem_.goal() == Goal::kLatency && problem_.modes.model == LatencyModel::kSubgraphCalls;
+    if (problem_.goal() == Goal::kThroughput)
+      evaluatePipeline(problem_, result_.plan, result_.violations);
+    else if (calls)
+      evaluateAsCalls();
+    else
+      evaluateEvents();
     checkMemory();
     return std::move(result_);
   }
@@ -74,8 +78,9 @@ class Evaluator {
   void evaluateEvents() {
     Plan& p = plan();
     p.stages.clear();
-    const bool has_starts = p.start.size() == problem_.opCount() &&
-                            std::none_of(p.start.begin(), p.start.end(), [](double s) { return std::isnan(s); });
+    const bool has_starts =
+        p.start.size() == problem_.opCount() &&
+        std::none_of(p.start.begin(), p.start.end(), [](double s) { return std::isnan(s); });
     const bool live = problem_.modes.memory == MemoryModel::kLive;
     if (!has_starts) {
       p.transfers.clear();
@@ -129,7 +134,8 @@ class Evaluator {
     std::vector<std::uint32_t> count(problem_.deviceCount(), 0);
     for (const PlanStage& call : p.stages) {
       if (++count[call.devices.front().index()] == problem_.modes.calls + 1) {
-        violate(fmt::format("{} has more than {} calls", deviceName(call.devices.front()), problem_.modes.calls));
+        violate(
+            fmt::format("{} has more than {} calls", deviceName(call.devices.front()), problem_.modes.calls));
       }
     }
     p.start = std::move(times.start);
@@ -162,13 +168,16 @@ class Evaluator {
       const double limit = problem_.memoryLimit(DeviceId(d));
       const double used = plan().devices[d].memory_bytes;
       if (used <= limit) continue;
-      violate(fmt::format("{} holds {:.0f} bytes, {:.0f} more than its limit", deviceName(DeviceId(d)), used, used - limit));
+      violate(fmt::format("{} holds {:.0f} bytes, {:.0f} more than its limit", deviceName(DeviceId(d)), used,
+                          used - limit));
     }
   }
 };
 
 }  // namespace
 
-Evaluation evaluate(const Problem& problem, Plan decisions) { return Evaluator(problem, std::move(decisions)).run(); }
+Evaluation evaluate(const Problem& problem, Plan decisions) {
+  return Evaluator(problem, std::move(decisions)).run();
+}
 
 }  // namespace allot

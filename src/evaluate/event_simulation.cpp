@@ -32,8 +32,8 @@ struct Ports {
   bool none;
 };
 
-// The transfers an assignment needs: once per tensor and destination, or once per edge. Order constraints are among them,
-// with zero time, because they carry the waiting; they are never listed in a plan.
+// The transfers an assignment needs: once per tensor and destination, or once per edge. Order constraints are
+// among them, with zero time, because they carry the waiting; they are never listed in a plan.
 std::vector<PlanTransfer> neededTransfers(const Problem& problem, std::span<const DeviceId> assignment) {
   std::vector<PlanTransfer> needed;
   std::vector<DeviceId> destinations;
@@ -70,7 +70,8 @@ Csr<std::uint32_t> byProducer(const Problem& problem, const std::vector<PlanTran
 }
 
 void dropOrderTransfers(const Problem& problem, Plan& plan) {
-  std::erase_if(plan.transfers, [&](const PlanTransfer& transfer) { return problem.isOrder(transfer.tensor); });
+  std::erase_if(plan.transfers,
+                [&](const PlanTransfer& transfer) { return problem.isOrder(transfer.tensor); });
 }
 
 double releaseOf(const Problem& problem, std::size_t op) {
@@ -105,7 +106,8 @@ class RankSimulation {
         return rank_[a.index()] != rank_[b.index()] ? rank_[a.index()] > rank_[b.index()] : a < b;
       });
     }
-    for (PlanTransfer& transfer : transfers_) transfer.start = transfer.end = std::numeric_limits<double>::quiet_NaN();
+    for (PlanTransfer& transfer : transfers_)
+      transfer.start = transfer.end = std::numeric_limits<double>::quiet_NaN();
   }
 
   // False when the device orders block each other.
@@ -167,8 +169,10 @@ class RankSimulation {
   }
 
   void inputsThere(OpId op) {
-    if (seconds(op) > 0) startHead(plan_.assignment[op.index()]);
-    else begin(op, ready_[op.index()]);
+    if (seconds(op) > 0)
+      startHead(plan_.assignment[op.index()]);
+    else
+      begin(op, ready_[op.index()]);
   }
 
   // Starts the next ops of a device as long as their inputs are there.
@@ -198,7 +202,8 @@ class RankSimulation {
     for (const std::uint32_t transfer : by_producer_[op.index()]) released_.push_back(transfer);
     for (const TensorId tensor : problem_.graph.outputs(op)) {
       for (const OpId consumer : problem_.graph.consumers(tensor)) {
-        if (plan_.assignment[consumer.index()] == plan_.assignment[op.index()]) inputArrives(consumer, event.time);
+        if (plan_.assignment[consumer.index()] == plan_.assignment[op.index()])
+          inputArrives(consumer, event.time);
       }
     }
     // Zero-time transfers hold no port and may wake zero-time ops at this very moment.
@@ -253,16 +258,19 @@ std::vector<double> upwardRanks(const Problem& problem, std::span<const DeviceId
 }
 
 void simulateByRank(const Problem& problem, Plan& plan, std::span<const double> wanted_start) {
-  if (!RankSimulation(problem, plan, wanted_start).run() && !wanted_start.empty()) RankSimulation(problem, plan, {}).run();
+  if (!RankSimulation(problem, plan, wanted_start).run() && !wanted_start.empty())
+    RankSimulation(problem, plan, {}).run();
 }
 
 void retime(const Problem& problem, Plan& plan, bool keep_delays) {
-  // Kahn's algorithm over ops and transfers, the earliest given start first; each is appended to what it holds.
+  // Kahn's algorithm over ops and transfers, the earliest given start first; each is appended to what it
+  // holds.
   const std::size_t n = problem.opCount();
   std::vector<PlanTransfer> transfers = neededTransfers(problem, plan.assignment);
   std::map<std::tuple<TensorId, DeviceId, OpId>, double> given;
   for (const PlanTransfer& transfer : plan.transfers) {
-    for (const OpId consumer : transfer.consumers) given[{transfer.tensor, transfer.to, consumer}] = transfer.start;
+    for (const OpId consumer : transfer.consumers)
+      given[{transfer.tensor, transfer.to, consumer}] = transfer.start;
   }
   const Csr<std::uint32_t> by_producer = byProducer(problem, transfers);
   // (wanted start, op before transfer, index); transfers have indices behind the ops.
@@ -272,7 +280,8 @@ void retime(const Problem& problem, Plan& plan, bool keep_delays) {
   for (std::size_t i = 0; i < n; ++i) wanted[i] = plan.start[i];
   for (std::size_t t = 0; t < transfers.size(); ++t) {
     const auto found = given.find({transfers[t].tensor, transfers[t].to, transfers[t].consumers.front()});
-    wanted[n + t] = found == given.end() ? plan.end[problem.graph.producer(transfers[t].tensor).index()] : found->second;
+    wanted[n + t] =
+        found == given.end() ? plan.end[problem.graph.producer(transfers[t].tensor).index()] : found->second;
   }
   std::vector<std::uint32_t> waiting(n);
   std::vector<double> ready(n);

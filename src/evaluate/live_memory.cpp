@@ -44,8 +44,9 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
     received.push_back({transfer.tensor, transfer.to, transfer.start, until});
   }
   // Sent edge by edge, a tensor still lies once on a device: from its first arrival to its last use there.
-  std::sort(received.begin(), received.end(),
-            [](const Received& a, const Received& b) { return std::tie(a.tensor, a.to) < std::tie(b.tensor, b.to); });
+  std::sort(received.begin(), received.end(), [](const Received& a, const Received& b) {
+    return std::tie(a.tensor, a.to) < std::tie(b.tensor, b.to);
+  });
   for (std::size_t i = 0; i < received.size();) {
     Received all = received[i];
     for (; i < received.size() && received[i].tensor == all.tensor && received[i].to == all.to; ++i) {
@@ -57,7 +58,8 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
   for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
     const OpId producer = graph.tensor_producer[t];
     const DeviceId on = plan.assignment[producer.index()];
-    double until = graph.tensor_consumers[t].empty() ? kForever : std::max(last_send[t], plan.end[producer.index()]);
+    double until =
+        graph.tensor_consumers[t].empty() ? kForever : std::max(last_send[t], plan.end[producer.index()]);
     for (const OpId consumer : graph.tensor_consumers[t]) {
       if (plan.assignment[consumer.index()] == on) until = std::max(until, plan.end[consumer.index()]);
     }
@@ -65,8 +67,9 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
   }
   std::vector<double> peak(problem.deviceCount());
   for (std::size_t d = 0; d < changes.size(); ++d) {
-    std::sort(changes[d].begin(), changes[d].end(),
-              [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.bytes < b.bytes; });
+    std::sort(changes[d].begin(), changes[d].end(), [](const Change& a, const Change& b) {
+      return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
+    });
     std::int64_t live = 0, most = 0;
     for (const Change& change : changes[d]) {
       live += change.bytes;

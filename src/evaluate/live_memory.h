@@ -1,9 +1,9 @@
 // Peak of the bytes that are live on each device during a schedule.
 //
-// Resident bytes always; workspace while an op runs; a tensor on its producer's device from the producer's start to the later of
-// its last local consumer's end and its last send's end; on a receiving device from the start of its first transfer there to the
-// end of its last consumer there; tensors without consumers to the end. At equal times what ends is freed before what begins is
-// taken. O(m log m) for m intervals.
+// Resident bytes always; workspace while an op runs; a tensor on its producer's device from the producer's
+// start to the later of its last local consumer's end and its last send's end; on a receiving device from the
+// start of its first transfer there to the end of its last consumer there; tensors without consumers to the
+// end. At equal times what ends is freed before what begins is taken. O(m log m) for m intervals.
 #pragma once
 
 #include <vector>

@@ -5,7 +5,9 @@
 namespace allot {
 namespace {
 
-int partOf(const Problem& problem, OpId op) { return problem.graph.op_phase[op.index()] == Phase::kForward ? 0 : 1; }
+int partOf(const Problem& problem, OpId op) {
+  return problem.graph.op_phase[op.index()] == Phase::kForward ? 0 : 1;
+}
 
 }  // namespace
 
@@ -29,7 +31,8 @@ LoadState::LoadState(const Problem& problem, std::span<const DeviceId> assignmen
   for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
     producer_device_[t] = assignment[graph.tensor_producer[t].index()];
     ++ends_[t * devices_ + producer_device_[t].index()];
-    for (const OpId consumer : graph.tensor_consumers[t]) ++ends_[t * devices_ + assignment[consumer.index()].index()];
+    for (const OpId consumer : graph.tensor_consumers[t])
+      ++ends_[t * devices_ + assignment[consumer.index()].index()];
     addCommunication(TensorId(t), 1);
   }
 }
@@ -108,7 +111,8 @@ double stageLoad(const Problem& problem, const LoadState::Parts& parts, double r
         problem.modes.overlap == Overlap::kSum ? compute + communication : std::max(compute, communication);
     return both / replicas;
   };
-  if (problem.modes.training_load == TrainingLoad::kMaxParts) return one(parts.compute[part], parts.communication[part]);
+  if (problem.modes.training_load == TrainingLoad::kMaxParts)
+    return one(parts.compute[part], parts.communication[part]);
   return one(parts.compute[0] + parts.compute[1], parts.communication[0] + parts.communication[1]);
 }
 
@@ -146,8 +150,9 @@ double syncSeconds(const Problem& problem, const PlanStage& stage) {
     for (const DeviceId b : stage.devices) {
       const Link* link = a == b ? nullptr : problem.pairLink(a, b);
       if (link == nullptr) continue;
-      const double seconds = 2 * (r - 1) / r * static_cast<double>(weights) / link->bandwidth_bytes_per_second +
-                             2 * (r - 1) * link->latency_seconds;
+      const double seconds =
+          2 * (r - 1) / r * static_cast<double>(weights) / link->bandwidth_bytes_per_second +
+          2 * (r - 1) * link->latency_seconds;
       slowest = std::max(slowest, seconds);
     }
   }

@@ -1,10 +1,12 @@
 // Loads of the devices in a pipelined steady state, kept up to date while units move.
 //
-// Problem: the largest load under the throughput objective, for search (move by move) and for the final value (from scratch).
-// Invariant: for each device, compute and communication by part (forward, rest) are those of the current assignment; for each
+// Problem: the largest load under the throughput objective, for search (move by move) and for the final value
+// (from scratch). Invariant: for each device, compute and communication by part (forward, rest) are those of
+// the current assignment; for each
 //   tensor and device the number of its ends there is known.
-// Complexity: construction O(ops + ends), a move O(ends of the unit's tensors + tensors * devices), space tensors * devices.
-// Moves add and subtract, so rounding drifts: a value to be reported is taken from a fresh state.
+// Complexity: construction O(ops + ends), a move O(ends of the unit's tensors + tensors * devices), space
+// tensors * devices. Moves add and subtract, so rounding drifts: a value to be reported is taken from a fresh
+// state.
 #pragma once
 
 #include <array>
@@ -41,13 +43,13 @@ class LoadState {
   const Problem& problem_;
   std::size_t devices_;
   bool via_host_;
-  std::vector<DeviceId> device_;        // by unit
-  std::vector<Parts> parts_;            // by device
-  std::vector<double> resident_;        // by device
+  std::vector<DeviceId> device_;  // by unit
+  std::vector<Parts> parts_;      // by device
+  std::vector<double> resident_;  // by device
   std::vector<std::uint32_t> unit_count_;
-  std::vector<std::uint32_t> ends_;     // [tensor * devices + device]: producer and consumers there
+  std::vector<std::uint32_t> ends_;        // [tensor * devices + device]: producer and consumers there
   std::vector<DeviceId> producer_device_;  // by tensor
-  std::vector<std::uint32_t> mark_;     // by tensor, to visit each once per move
+  std::vector<std::uint32_t> mark_;        // by tensor, to visit each once per move
   std::uint32_t stamp_ = 0;
   std::vector<TensorId> touched_;
 
@@ -58,7 +60,8 @@ class LoadState {
 // Load of a stage from its parts under the problem's overlap rule; `replicas` devices share it.
 double stageLoad(const Problem& problem, const LoadState::Parts& parts, double replicas, int part);
 
-// Weight synchronisation of a replicated stage that trains; 0 for one device or without backward and update ops.
+// Weight synchronisation of a replicated stage that trains; 0 for one device or without backward and update
+// ops.
 double syncSeconds(const Problem& problem, const PlanStage& stage);
 
 }  // namespace allot

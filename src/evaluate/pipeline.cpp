@@ -54,7 +54,8 @@ class Pipeline {
     checkReplicas();
     checkContiguity(given);
     if (problem_.modes.max_stages > 0 && plan_.stages.size() > problem_.modes.max_stages) {
-      violations_.push_back(fmt::format("{} stages, at most {} allowed", plan_.stages.size(), problem_.modes.max_stages));
+      violations_.push_back(
+          fmt::format("{} stages, at most {} allowed", plan_.stages.size(), problem_.modes.max_stages));
     }
     fillUse();
   }
@@ -71,12 +72,15 @@ class Pipeline {
       if (stage.devices.size() == 1) continue;
       if (!problem_.modes.replicate) violations_.push_back("a stage has replicas, but replicate is off");
       for (const DeviceId d : stage.devices) {
-        if (problem_.cluster.devices[d.index()].cls != problem_.cluster.devices[stage.devices[0].index()].cls) {
-          violations_.push_back(fmt::format("replica {} is of another class than {}", deviceName(d), deviceName(stage.devices[0])));
+        if (problem_.cluster.devices[d.index()].cls !=
+            problem_.cluster.devices[stage.devices[0].index()].cls) {
+          violations_.push_back(fmt::format("replica {} is of another class than {}", deviceName(d),
+                                            deviceName(stage.devices[0])));
         }
         for (const OpId op : stage.ops) {
           if (problem_.allowed(problem_.unit(op), d)) continue;
-          violations_.push_back(fmt::format("op \"{}\" may not run on {}", problem_.graph.op_name[op.index()], deviceName(d)));
+          violations_.push_back(
+              fmt::format("op \"{}\" may not run on {}", problem_.graph.op_name[op.index()], deviceName(d)));
           break;
         }
       }
@@ -93,8 +97,9 @@ class Pipeline {
     if (problem_.modes.contiguity == Contiguity::kConvex) {
       const std::int64_t bad = forward.notConvex(part, plan_.stages.size());
       if (bad >= 0) {
-        violations_.push_back(fmt::format("the forward ops on {} are not convex",
-                                          deviceName(plan_.stages[static_cast<std::size_t>(bad)].devices[0])));
+        violations_.push_back(
+            fmt::format("the forward ops on {} are not convex",
+                        deviceName(plan_.stages[static_cast<std::size_t>(bad)].devices[0])));
       }
       return;
     }
@@ -105,7 +110,8 @@ class Pipeline {
     if (!order.acyclic()) {
       const DeviceId a = plan_.stages[order.cycle[0]].devices[0];
       const DeviceId b = plan_.stages[order.cycle[1]].devices[0];
-      violations_.push_back(fmt::format("{} and {} depend on each other: no chain of stages", deviceName(a), deviceName(b)));
+      violations_.push_back(
+          fmt::format("{} and {} depend on each other: no chain of stages", deviceName(a), deviceName(b)));
       return;
     }
     if (keep_order) violations_.push_back("the stages are not listed in the order of the pipeline");
@@ -138,7 +144,8 @@ class Pipeline {
       }
       for (const DeviceId d : stage.devices) {
         plan_.devices[d.index()] = {(parts.compute[0] + parts.compute[1]) / replicas,
-                                    (parts.communication[0] + parts.communication[1]) / replicas, first + second, memory};
+                                    (parts.communication[0] + parts.communication[1]) / replicas,
+                                    first + second, memory};
       }
     }
     plan_.value = forward + rest;

@@ -9,8 +9,9 @@
 
 namespace allot {
 
-// Completes a throughput plan from its assignment (and stages, where they fit it): stages in pipeline order, device use, value.
-// What it violates (contiguity, replicas, number of stages) is appended to `violations`; memory is left to the caller.
+// Completes a throughput plan from its assignment (and stages, where they fit it): stages in pipeline order,
+// device use, value. What it violates (contiguity, replicas, number of stages) is appended to `violations`;
+// memory is left to the caller.
 void evaluatePipeline(const Problem& problem, Plan& plan, std::vector<std::string>& violations);
 
 // Bytes of forward tensors that backward ops of the stage read, each tensor once.

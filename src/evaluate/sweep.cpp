@@ -4,7 +4,8 @@
 
 namespace allot {
 
-std::vector<OpId> consumersOn(const Problem& problem, TensorId tensor, DeviceId device, std::span<const DeviceId> assignment) {
+std::vector<OpId> consumersOn(const Problem& problem, TensorId tensor, DeviceId device,
+                              std::span<const DeviceId> assignment) {
   std::vector<OpId> found;
   for (const OpId consumer : problem.graph.consumers(tensor)) {
     if (assignment[consumer.index()] == device) found.push_back(consumer);
@@ -20,8 +21,10 @@ double scheduleValue(const Problem& problem, std::span<const double> end, std::v
   }
   double value = 0;
   for (std::size_t m = 0; m < completion.size(); ++m) {
-    if (problem.goal() == Goal::kCompletion) value += problem.model_weight[m] * completion[m];
-    else value = std::max(value, completion[m]);
+    if (problem.goal() == Goal::kCompletion)
+      value += problem.model_weight[m] * completion[m];
+    else
+      value = std::max(value, completion[m]);
   }
   return value;
 }
@@ -40,7 +43,8 @@ Sweep::Sweep(const Problem& problem)
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
     for (const TensorId tensor : graph.inputs(OpId(i))) {
       const bool matrix = problem.tensor_matrix[tensor.index()] >= 0;
-      in_edges_.items.push_back({graph.producer(tensor), tensor, matrix ? std::nan("") : problem.tensor_seconds[tensor.index()]});
+      in_edges_.items.push_back(
+          {graph.producer(tensor), tensor, matrix ? std::nan("") : problem.tensor_seconds[tensor.index()]});
     }
     in_edges_.closeRow();
   }
@@ -101,11 +105,14 @@ double Sweep::sweep(std::span<const OpId> order, std::span<const DeviceId> assig
 }
 
 template <bool kRecord>
-double Sweep::readyWithPorts(OpId op, DeviceId to, double ready, std::span<const DeviceId> assignment, Plan* plan) {
+double Sweep::readyWithPorts(OpId op, DeviceId to, double ready, std::span<const DeviceId> assignment,
+                             Plan* plan) {
   crossing_.clear();
   for (const Edge& edge : in_edges_[op.index()]) {
-    if (assignment[edge.producer.index()] == to) ready = std::max(ready, end_[edge.producer.index()]);
-    else crossing_.push_back(&edge);
+    if (assignment[edge.producer.index()] == to)
+      ready = std::max(ready, end_[edge.producer.index()]);
+    else
+      crossing_.push_back(&edge);
   }
   if (crossing_.size() > 1) {
     std::sort(crossing_.begin(), crossing_.end(), [&](const Edge* a, const Edge* b) {

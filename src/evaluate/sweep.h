@@ -1,7 +1,9 @@
 // The value of (order, assignment) in one pass: the inner loop of every search over schedules.
 //
-// Problem: ops are taken in a given topological order; each starts as soon as its inputs are there and its device is free
-//   (append, no insertion). Transfers are appended to their ports when their consumer is taken, in order of the producers' ends.
+// Problem: ops are taken in a given topological order; each starts as soon as its inputs are there and its
+// device is free
+//   (append, no insertion). Transfers are appended to their ports when their consumer is taken, in order of
+//   the producers' ends.
 // Guarantee: the schedule is valid in the problem's link mode and send mode; memory is not looked at.
 // Complexity: O(ops + edges), at most 10 ns per op in link mode `free` at 1e6 ops (make bench).
 #pragma once
@@ -38,14 +40,14 @@ class Sweep {
   const Problem& problem_;
   std::size_t devices_;
   bool free_, once_, completion_;
-  Csr<Edge> in_edges_;  // by op
-  std::vector<std::uint32_t> class_of_;    // by device
-  std::vector<double> launch_;             // by device
-  std::vector<double> end_;                // by op
+  Csr<Edge> in_edges_;                   // by op
+  std::vector<std::uint32_t> class_of_;  // by device
+  std::vector<double> launch_;           // by device
+  std::vector<double> end_;              // by op
   std::vector<double> device_free_;
-  std::vector<double> port_free_;          // send ports, then receive ports (the same in half-duplex)
+  std::vector<double> port_free_;  // send ports, then receive ports (the same in half-duplex)
   std::size_t receive_offset_;
-  std::vector<Arrival> arrival_;           // [tensor * devices + device], only for `once` with ports
+  std::vector<Arrival> arrival_;  // [tensor * devices + device], only for `once` with ports
   std::uint32_t stamp_ = 0;
   std::vector<const Edge*> crossing_;
   std::vector<double> model_end_;
@@ -60,7 +62,8 @@ class Sweep {
 };
 
 // Consumers of a tensor on a device, as a transfer lists them.
-std::vector<OpId> consumersOn(const Problem& problem, TensorId tensor, DeviceId device, std::span<const DeviceId> assignment);
+std::vector<OpId> consumersOn(const Problem& problem, TensorId tensor, DeviceId device,
+                              std::span<const DeviceId> assignment);
 
 // Sum of weight x completion over the models, or the largest end: the value of a schedule.
 double scheduleValue(const Problem& problem, std::span<const double> end, std::vector<double>& completion);

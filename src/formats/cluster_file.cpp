@@ -10,7 +10,8 @@
 namespace allot {
 namespace {
 
-// Links are resolved for every pair of devices, so the number of devices bounds the memory a file can ask for.
+// Links are resolved for every pair of devices, so the number of devices bounds the memory a file can ask
+// for.
 constexpr std::size_t kMaxDevices = 4096;
 
 Result<void> readClasses(const JsonNode& list, Cluster& cluster, Warnings& warnings) {
@@ -19,7 +20,8 @@ Result<void> readClasses(const JsonNode& list, Cluster& cluster, Warnings& warni
     DeviceClass cls;
     ALLOT_TRY(const JsonNode name_node, node.at("name"));
     ALLOT_TRY(cls.name, name_node.label());
-    if (!seen.insert(cls.name).second) return name_node.fail(fmt::format("class \"{}\" is there twice", cls.name), "rename one");
+    if (!seen.insert(cls.name).second)
+      return name_node.fail(fmt::format("class \"{}\" is there twice", cls.name), "rename one");
     ALLOT_TRY(const JsonNode kind_node, node.at("kind"));
     ALLOT_TRY(const std::string_view kind, kind_node.string());
     if (kind != "accelerator" && kind != "cpu") {
@@ -34,7 +36,8 @@ Result<void> readClasses(const JsonNode& list, Cluster& cluster, Warnings& warni
       ALLOT_TRY(const JsonNode speed, node.at("speed"));
       ALLOT_TRY(cls.speed, speed.number());
       if (!(cls.speed >= 1e-6 && cls.speed <= 1e6)) {
-        return speed.fail(fmt::format("speed {} is not between 1e-6 and 1e6", cls.speed), "1 = the device the times were measured on");
+        return speed.fail(fmt::format("speed {} is not between 1e-6 and 1e6", cls.speed),
+                          "1 = the device the times were measured on");
       }
     }
     node.warnUnknown({"name", "kind", "launch", "speed"}, warnings);
@@ -53,7 +56,8 @@ Result<void> readDevices(const JsonNode& list, Cluster& cluster, Warnings& warni
     ALLOT_TRY(const JsonNode name_node, node.at("name"));
     ALLOT_TRY(device.name, name_node.label());
     if (!seen.insert(device.name).second) {
-      return name_node.fail(fmt::format("device \"{}\" is there twice", device.name), "give each device its own name");
+      return name_node.fail(fmt::format("device \"{}\" is there twice", device.name),
+                            "give each device its own name");
     }
     ALLOT_TRY(const JsonNode class_node, node.at("class"));
     ALLOT_TRY(const std::string class_name, class_node.label());
@@ -125,7 +129,9 @@ Result<void> readClusterParts(const JsonNode& root, Cluster& cluster, Warnings& 
 void writeClusterParts(const Cluster& cluster, JsonWriter& out) {
   out.key("classes").beginArray();
   for (const DeviceClass& cls : cluster.classes) {
-    out.beginObject().field("name", cls.name).field("kind", cls.kind == DeviceKind::kCpu ? "cpu" : "accelerator");
+    out.beginObject()
+        .field("name", cls.name)
+        .field("kind", cls.kind == DeviceKind::kCpu ? "cpu" : "accelerator");
     if (cls.launch_seconds != 0) out.field("launch", cls.launch_seconds);
     if (cls.speed != 1) out.field("speed", cls.speed);
     out.endObject();
@@ -142,9 +148,11 @@ void writeClusterParts(const Cluster& cluster, JsonWriter& out) {
   out.key("links").beginArray();
   for (const Link& link : cluster.links) {
     out.beginObject();
-    out.field("from", cluster.endText(link.from_kind, link.from)).field("to", cluster.endText(link.to_kind, link.to));
+    out.field("from", cluster.endText(link.from_kind, link.from))
+        .field("to", cluster.endText(link.to_kind, link.to));
     out.field("latency", link.latency_seconds);
-    if (std::isfinite(link.bandwidth_bytes_per_second)) out.field("bandwidth", link.bandwidth_bytes_per_second);
+    if (std::isfinite(link.bandwidth_bytes_per_second))
+      out.field("bandwidth", link.bandwidth_bytes_per_second);
     out.endObject();
   }
   out.endArray();

@@ -1,5 +1,5 @@
-// Readers of foreign formats. Each takes a parsed document (or text) and returns a finished problem, or a finished graph where
-// the format has no devices. Field by field: docs/formats/.
+// Readers of foreign formats. Each takes a parsed document (or text) and returns a finished problem, or a
+// finished graph where the format has no devices. Field by field: docs/formats/.
 #pragma once
 
 #include "allot/formats.h"

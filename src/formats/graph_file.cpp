@@ -25,7 +25,8 @@ Result<GraphFile> readOwnGraph(const JsonNode& root, Warnings& warnings) {
   OpPartsReader parts(file.graph, warnings);
   ALLOT_TRY(const JsonNode ops, root.at("ops"));
   ALLOT_CHECK(ops.forEach([&](const JsonNode& node) -> Result<void> {
-    ALLOT_CHECK(parts.readOp(node, {"name", "time", "type", "flops", "memory", "weights", "workspace", "phase", "group"}));
+    ALLOT_CHECK(parts.readOp(
+        node, {"name", "time", "type", "flops", "memory", "weights", "workspace", "phase", "group"}));
     file.op_seconds.push_back(std::nan(""));
     file.op_class_seconds.emplace_back();
     if (!node.has("time")) return {};
@@ -111,12 +112,14 @@ Result<Problem> makeProblem(GraphFile file, const Cluster& cluster) {
         if (class_name == cls.name) seconds = given;
       }
       if (std::isnan(seconds)) {
-        return badInput(fmt::format("op \"{}\"", problem.graph.op_name[i]), fmt::format("no time on class \"{}\"", cls.name),
+        return badInput(fmt::format("op \"{}\"", problem.graph.op_name[i]),
+                        fmt::format("no time on class \"{}\"", cls.name),
                         "give \"time\" in seconds, or as {class: seconds}");
       }
       if (seconds > kMaxSeconds && seconds != kCannotRun) {
         return badInput(fmt::format("op \"{}\"", problem.graph.op_name[i]),
-                        fmt::format("time {} s on class \"{}\" is absurd", seconds, cls.name), "check its time and the class's speed");
+                        fmt::format("time {} s on class \"{}\" is absurd", seconds, cls.name),
+                        "check its time and the class's speed");
       }
       problem.op_seconds.push_back(seconds);
     }

@@ -22,7 +22,8 @@ void append(Problem& all, const Problem& one, const std::string& prefix) {
   const std::size_t first_model = to.modelCount();
   const std::size_t first_group = to.group_name.size();
   const auto shifted = [&](OpId op) { return OpId(op.index() + first_op); };
-  for (const std::string& model : from.model_name) to.model_name.push_back(from.modelCount() == 1 ? prefix : prefix + "/" + model);
+  for (const std::string& model : from.model_name)
+    to.model_name.push_back(from.modelCount() == 1 ? prefix : prefix + "/" + model);
   all.model_weight.insert(all.model_weight.end(), one.model_weight.begin(), one.model_weight.end());
   all.model_release.insert(all.model_release.end(), one.model_release.begin(), one.model_release.end());
   for (const std::string& group : from.group_name) to.group_name.push_back(prefix + "/" + group);
@@ -49,8 +50,10 @@ void append(Problem& all, const Problem& one, const std::string& prefix) {
   }
   all.matrices.insert(all.matrices.end(), one.matrices.begin(), one.matrices.end());
   for (const auto& [op, device] : one.constraints.pin) all.constraints.pin.emplace_back(shifted(op), device);
-  for (const auto& [op, device] : one.constraints.forbid) all.constraints.forbid.emplace_back(shifted(op), device);
-  for (const auto& [first, then] : one.constraints.order) all.constraints.order.emplace_back(shifted(first), shifted(then));
+  for (const auto& [op, device] : one.constraints.forbid)
+    all.constraints.forbid.emplace_back(shifted(op), device);
+  for (const auto& [first, then] : one.constraints.order)
+    all.constraints.order.emplace_back(shifted(first), shifted(then));
   for (const auto& set : one.constraints.together) {
     auto& copy = all.constraints.together.emplace_back();
     for (const OpId op : set) copy.push_back(shifted(op));
@@ -68,7 +71,8 @@ Result<Problem> joinModels(std::vector<Problem> problems) {
   std::vector<std::string> used;
   for (const Problem& one : problems) {
     if (!sameCluster(all.cluster, one.cluster)) {
-      return badInput(one.name, "the inputs describe different devices", "give one --cluster for all of them");
+      return badInput(one.name, "the inputs describe different devices",
+                      "give one --cluster for all of them");
     }
     std::string prefix = one.name.empty() ? "model" : one.name;
     const auto copies = std::count(used.begin(), used.end(), prefix);

@@ -16,14 +16,16 @@ Result<void> readBytes(const JsonNode& node, std::string_view key, std::int64_t&
 
 }  // namespace
 
-Result<void> OpPartsReader::readModels(const JsonNode& root, std::vector<double>& weight, std::vector<double>& release) {
+Result<void> OpPartsReader::readModels(const JsonNode& root, std::vector<double>& weight,
+                                       std::vector<double>& release) {
   if (!root.has("models")) return {};
   ALLOT_TRY(const JsonNode list, root.at("models"));
   return list.forEach([&](const JsonNode& node) -> Result<void> {
     ALLOT_TRY(const JsonNode name_node, node.at("name"));
     ALLOT_TRY(std::string model, name_node.label());
     if (!models_.emplace(model, static_cast<std::uint32_t>(graph_.model_name.size())).second) {
-      return name_node.fail(fmt::format("model \"{}\" is there twice", model), "give each model its own name");
+      return name_node.fail(fmt::format("model \"{}\" is there twice", model),
+                            "give each model its own name");
     }
     double model_weight = 1, model_release = 0;
     if (node.has("weight")) {
@@ -64,7 +66,8 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
     ALLOT_TRY(const JsonNode child, node.at("model"));
     ALLOT_TRY(const std::string model, child.label());
     const auto found = models_.find(model);
-    if (found == models_.end()) return child.fail(fmt::format("unknown model \"{}\"", model), "name one of \"models\"");
+    if (found == models_.end())
+      return child.fail(fmt::format("unknown model \"{}\"", model), "name one of \"models\"");
     graph_.op_model[i] = ModelId(found->second);
   } else if (graph_.model_name.size() > 1) {
     return node.fail("\"model\" is missing", "say which of the models the op belongs to");
@@ -72,16 +75,22 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
   if (node.has("phase")) {
     ALLOT_TRY(const JsonNode child, node.at("phase"));
     ALLOT_TRY(const std::string_view phase, child.string());
-    if (phase == "forward") graph_.op_phase[i] = Phase::kForward;
-    else if (phase == "backward") graph_.op_phase[i] = Phase::kBackward;
-    else if (phase == "update") graph_.op_phase[i] = Phase::kUpdate;
-    else return child.fail(fmt::format("unknown phase \"{}\"", phase), "use \"forward\", \"backward\" or \"update\"");
+    if (phase == "forward")
+      graph_.op_phase[i] = Phase::kForward;
+    else if (phase == "backward")
+      graph_.op_phase[i] = Phase::kBackward;
+    else if (phase == "update")
+      graph_.op_phase[i] = Phase::kUpdate;
+    else
+      return child.fail(fmt::format("unknown phase \"{}\"", phase),
+                        "use \"forward\", \"backward\" or \"update\"");
   }
   if (node.has("group")) {
     ALLOT_TRY(const JsonNode child, node.at("group"));
     if (!child.isNull()) {
       ALLOT_TRY(std::string group, child.label());
-      const auto [entry, fresh] = groups_.emplace(std::move(group), static_cast<std::uint32_t>(graph_.group_name.size()));
+      const auto [entry, fresh] =
+          groups_.emplace(std::move(group), static_cast<std::uint32_t>(graph_.group_name.size()));
       if (fresh) graph_.group_name.push_back(entry->first);
       graph_.op_group[i] = GroupId(entry->second);
     }
@@ -120,7 +129,8 @@ Result<OpId> OpPartsReader::readTensorEnds(const JsonNode& node, std::vector<OpI
   ALLOT_CHECK(to.forEach([&](const JsonNode& item) -> Result<void> {
     ALLOT_TRY(const OpId consumer, opNamed(item));
     if (consumer == producer) {
-      return item.fail(fmt::format("op \"{}\" reads its own output", graph_.op_name[consumer.index()]), "remove the self loop");
+      return item.fail(fmt::format("op \"{}\" reads its own output", graph_.op_name[consumer.index()]),
+                       "remove the self loop");
     }
     consumers.push_back(consumer);
     return {};

@@ -18,7 +18,8 @@ class PlanReader {
  public:
   PlanReader(const Problem& problem, Warnings& warnings) : problem_(problem), warnings_(warnings) {
     ops_.reserve(problem.opCount());
-    for (std::size_t i = 0; i < problem.opCount(); ++i) ops_.add(problem.graph.op_name[i], static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < problem.opCount(); ++i)
+      ops_.add(problem.graph.op_name[i], static_cast<std::uint32_t>(i));
     for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
       devices_.add(problem.cluster.devices[d].name, static_cast<std::uint32_t>(d));
     }
@@ -37,10 +38,11 @@ class PlanReader {
     if (root.has("schedule")) ALLOT_CHECK(readSchedule(root));
     if (root.has("transfers")) ALLOT_CHECK(readTransfers(root));
     if (root.has("models")) ALLOT_CHECK(readModels(root));
-    root.warnUnknown({"schema", "problem", "goal", "options", "status", "value", "bound", "gap", "solver", "proof", "seed", "seconds",
-                      "time_limited", "curve", "costs", "assignment", "devices", "stages", "schedule", "transfers", "models",
-                      "per_second", "conflict"},
-                     warnings_);
+    root.warnUnknown(
+        {"schema",  "problem", "goal",     "options",   "status",       "value",      "bound",   "gap",
+         "solver",  "proof",   "seed",     "seconds",   "time_limited", "curve",      "costs",   "assignment",
+         "devices", "stages",  "schedule", "transfers", "models",       "per_second", "conflict"},
+        warnings_);
     return std::move(plan_);
   }
 
@@ -79,7 +81,8 @@ class PlanReader {
       ALLOT_TRY(const double gap, numberAt(root, "gap", kNotGiven));
       const double derived = plan_.gap();
       if (std::isfinite(derived) && std::fabs(gap - derived) > 1e-9 * std::max(1.0, std::fabs(derived))) {
-        return node.fail(fmt::format("gap {} is not (value - bound) / value = {}", gap, derived), "re-make the plan");
+        return node.fail(fmt::format("gap {} is not (value - bound) / value = {}", gap, derived),
+                         "re-make the plan");
       }
     }
     plan_.status = Status::kFeasible;
@@ -87,8 +90,8 @@ class PlanReader {
       ALLOT_TRY(const JsonNode node, root.at("status"));
       ALLOT_TRY(const std::string_view text, node.string());
       bool known = false;
-      for (const Status status : {Status::kOptimal, Status::kFeasible, Status::kInfeasible, Status::kNoPlan, Status::kBadInput,
-                                  Status::kInternalError}) {
+      for (const Status status : {Status::kOptimal, Status::kFeasible, Status::kInfeasible, Status::kNoPlan,
+                                  Status::kBadInput, Status::kInternalError}) {
         if (name(status) != text) continue;
         plan_.status = status;
         known = true;
@@ -145,8 +148,10 @@ class PlanReader {
     for (const auto field : fields) {
       const JsonNode child = node.member(field.key, field.value);
       const std::uint32_t* id = ops_.find(field.key);
-      if (id == nullptr) return child.fail(fmt::format("unknown op \"{}\"", field.key), "give the plan of this problem");
-      if (plan_.assignment[*id].valid()) return child.fail("the op is assigned twice", "leave one of the entries out");
+      if (id == nullptr)
+        return child.fail(fmt::format("unknown op \"{}\"", field.key), "give the plan of this problem");
+      if (plan_.assignment[*id].valid())
+        return child.fail("the op is assigned twice", "leave one of the entries out");
       ALLOT_TRY(plan_.assignment[*id], device(child));
     }
     return {};
@@ -204,11 +209,13 @@ class PlanReader {
     return list.forEach([&](const JsonNode& node) -> Result<void> {
       ALLOT_TRY(const JsonNode op_node, node.at("op"));
       ALLOT_TRY(const OpId id, op(op_node));
-      if (!std::isnan(plan_.start[id.index()])) return op_node.fail("the op is scheduled twice", "leave one entry out");
+      if (!std::isnan(plan_.start[id.index()]))
+        return op_node.fail("the op is scheduled twice", "leave one entry out");
       ALLOT_TRY(const JsonNode device_node, node.at("device"));
       ALLOT_TRY(const DeviceId on, device(device_node));
       DeviceId& assigned = plan_.assignment[id.index()];
-      if (assigned.valid() && assigned != on) return device_node.fail("the assignment names another device", "re-make the plan");
+      if (assigned.valid() && assigned != on)
+        return device_node.fail("the assignment names another device", "re-make the plan");
       assigned = on;
       ALLOT_TRY(const JsonNode start, node.at("start"));
       ALLOT_TRY(plan_.start[id.index()], start.number());
@@ -227,14 +234,17 @@ class PlanReader {
       ALLOT_TRY(wanted, child.integer());
     }
     for (const TensorId tensor : graph.outputs(producer)) {
-      if (problem_.isOrder(tensor) || (wanted >= 0 && static_cast<std::int64_t>(tensor.index()) != wanted)) continue;
+      if (problem_.isOrder(tensor) || (wanted >= 0 && static_cast<std::int64_t>(tensor.index()) != wanted))
+        continue;
       const auto all = graph.consumers(tensor);
-      const bool holds = std::all_of(consumers.begin(), consumers.end(),
-                                     [&](OpId c) { return std::find(all.begin(), all.end(), c) != all.end(); });
+      const bool holds = std::all_of(consumers.begin(), consumers.end(), [&](OpId c) {
+        return std::find(all.begin(), all.end(), c) != all.end();
+      });
       if (holds) return tensor;
     }
-    return node.fail(fmt::format("no tensor of \"{}\" goes to these consumers", graph.op_name[producer.index()]),
-                     "give the plan of this problem");
+    return node.fail(
+        fmt::format("no tensor of \"{}\" goes to these consumers", graph.op_name[producer.index()]),
+        "give the plan of this problem");
   }
 
   Result<void> readTransfers(const JsonNode& root) {
@@ -271,8 +281,10 @@ class PlanReader {
       ALLOT_TRY(const std::string label, name_node.label());
       const auto& names = problem_.graph.model_name;
       const auto found = std::find(names.begin(), names.end(), label);
-      if (found == names.end()) return name_node.fail(fmt::format("unknown model \"{}\"", label), "give the plan of this problem");
-      ALLOT_TRY(plan_.completion[static_cast<std::size_t>(found - names.begin())], numberAt(node, "completion", kNotGiven));
+      if (found == names.end())
+        return name_node.fail(fmt::format("unknown model \"{}\"", label), "give the plan of this problem");
+      ALLOT_TRY(plan_.completion[static_cast<std::size_t>(found - names.begin())],
+                numberAt(node, "completion", kNotGiven));
       return {};
     });
   }
@@ -307,7 +319,10 @@ void writeSchedule(const Problem& problem, const Plan& plan, JsonWriter& out) {
   }
   out.endArray().key("transfers").beginArray();
   for (const PlanTransfer& transfer : plan.transfers) {
-    out.beginObject().field("producer", ops[problem.graph.producer(transfer.tensor).index()]).key("consumers").beginArray();
+    out.beginObject()
+        .field("producer", ops[problem.graph.producer(transfer.tensor).index()])
+        .key("consumers")
+        .beginArray();
     for (const OpId consumer : transfer.consumers) out.value(ops[consumer.index()]);
     out.endArray().field("tensor", static_cast<std::uint64_t>(transfer.tensor.index()));
     out.field("from", devices[transfer.from.index()].name).field("to", devices[transfer.to.index()].name);
@@ -318,7 +333,8 @@ void writeSchedule(const Problem& problem, const Plan& plan, JsonWriter& out) {
 
 }  // namespace
 
-Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem, Warnings& warnings) {
+Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem,
+                      Warnings& warnings) {
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
   return PlanReader(problem, warnings).read(document.root());
 }
@@ -332,7 +348,10 @@ std::string writePlan(const Problem& problem, const Plan& plan) {
     out.field("value", plan.value).field("bound", plan.bound).field("gap", plan.gap());
     out.field("per_second", plan.value > 0 ? 1 / plan.value : 0.0);
   }
-  out.field("solver", plan.solver).field("proof", plan.proof).field("seed", plan.seed).field("seconds", plan.seconds);
+  out.field("solver", plan.solver)
+      .field("proof", plan.proof)
+      .field("seed", plan.seed)
+      .field("seconds", plan.seconds);
   out.field("time_limited", plan.time_limited).field("costs", plan.costs);
   out.key("curve").beginArray();
   for (const CurvePoint& point : plan.curve) {
@@ -359,7 +378,10 @@ std::string writePlan(const Problem& problem, const Plan& plan) {
     if (!plan.completion.empty()) {
       out.key("models").beginArray();
       for (std::size_t m = 0; m < plan.completion.size(); ++m) {
-        out.beginObject().field("name", problem.graph.model_name[m]).field("completion", plan.completion[m]).endObject();
+        out.beginObject()
+            .field("name", problem.graph.model_name[m])
+            .field("completion", plan.completion[m])
+            .endObject();
       }
       out.endArray();
     }

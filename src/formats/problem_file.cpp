@@ -26,7 +26,8 @@ Result<void> readTimes(const JsonNode& node, std::size_t classes, std::vector<do
     return {};
   }));
   if (count != classes) {
-    return times.fail(fmt::format("{} times for {} classes", count, classes), "give one time per class, null where it cannot run");
+    return times.fail(fmt::format("{} times for {} classes", count, classes),
+                      "give one time per class, null where it cannot run");
   }
   return {};
 }
@@ -42,16 +43,19 @@ Result<void> readMatrix(const JsonNode& node, std::size_t devices, Problem& prob
       ++columns;
       return {};
     }));
-    if (columns != devices) return row.fail(fmt::format("{} times for {} devices", columns, devices), "give one per device");
+    if (columns != devices)
+      return row.fail(fmt::format("{} times for {} devices", columns, devices), "give one per device");
     ++rows;
     return {};
   }));
-  if (rows != devices) return node.fail(fmt::format("{} rows for {} devices", rows, devices), "give one row per device");
+  if (rows != devices)
+    return node.fail(fmt::format("{} rows for {} devices", rows, devices), "give one row per device");
   problem.tensor_matrix.back() = static_cast<std::int32_t>(row_begin / (devices * devices));
   return {};
 }
 
-Result<void> readTensors(const JsonNode& list, const OpPartsReader& ops, Problem& problem, Warnings& warnings) {
+Result<void> readTensors(const JsonNode& list, const OpPartsReader& ops, Problem& problem,
+                         Warnings& warnings) {
   std::vector<OpId> consumers;
   return list.forEach([&](const JsonNode& node) -> Result<void> {
     ALLOT_TRY(const OpId producer, ops.readTensorEnds(node, consumers));
@@ -74,7 +78,8 @@ Result<void> readTensors(const JsonNode& list, const OpPartsReader& ops, Problem
 class ConstraintReader {
  public:
   ConstraintReader(const OpPartsReader& ops, Problem& problem) : ops_(ops), problem_(problem) {
-    for (std::uint32_t d = 0; d < problem.deviceCount(); ++d) devices_.emplace(problem.cluster.devices[d].name, d);
+    for (std::uint32_t d = 0; d < problem.deviceCount(); ++d)
+      devices_.emplace(problem.cluster.devices[d].name, d);
   }
 
   Result<void> read(const JsonNode& node, Warnings& warnings) {
@@ -120,7 +125,8 @@ class ConstraintReader {
     return node.fail(fmt::format("unknown device \"{}\"", label), "name one of \"devices\"");
   }
 
-  static Result<std::pair<simdjson::dom::element, simdjson::dom::element>> twoItems(const JsonNode& node, std::string_view form) {
+  static Result<std::pair<simdjson::dom::element, simdjson::dom::element>> twoItems(const JsonNode& node,
+                                                                                    std::string_view form) {
     ALLOT_TRY(const auto items, node.array());
     if (items.size() != 2) return node.fail("expected two names", fmt::format("write {}", form));
     return std::pair{items.at(0).value(), items.at(1).value()};
@@ -141,7 +147,8 @@ class ConstraintReader {
     for (const auto field : fields) {
       const JsonNode pin = pins.member(field.key, field.value);
       const auto op = by_name.find(field.key);
-      if (op == by_name.end()) return pin.fail(fmt::format("unknown op \"{}\"", field.key), "name one of \"ops\"");
+      if (op == by_name.end())
+        return pin.fail(fmt::format("unknown op \"{}\"", field.key), "name one of \"ops\"");
       ALLOT_TRY(const DeviceId device, deviceNamed(pin));
       problem_.constraints.pin.emplace_back(op->second, device);
     }
@@ -193,9 +200,12 @@ void writeModes(const Modes& modes, JsonWriter& out) {
     if (!belongs || spec.name == "goal") continue;
     const std::string value = spec.get(options);
     if (value.empty()) continue;
-    if (spec.value_name.empty()) out.field(spec.name, value == "true");
-    else if (!spec.choices.empty()) out.field(spec.name, value);
-    else out.field(spec.name, std::strtod(value.c_str(), nullptr));
+    if (spec.value_name.empty())
+      out.field(spec.name, value == "true");
+    else if (!spec.choices.empty())
+      out.field(spec.name, value);
+    else
+      out.field(spec.name, std::strtod(value.c_str(), nullptr));
   }
   out.endObject();
 }
@@ -213,7 +223,8 @@ Result<Problem> readOwnProblem(const JsonNode& root, Warnings& warnings) {
   ALLOT_TRY(const JsonNode ops, root.at("ops"));
   const std::size_t classes = problem.cluster.classCount();
   ALLOT_CHECK(ops.forEach([&](const JsonNode& node) -> Result<void> {
-    ALLOT_CHECK(parts.readOp(node, {"name", "time", "type", "flops", "memory", "weights", "workspace", "model", "phase", "group"}));
+    ALLOT_CHECK(parts.readOp(node, {"name", "time", "type", "flops", "memory", "weights", "workspace",
+                                    "model", "phase", "group"}));
     return readTimes(node, classes, problem.op_seconds);
   }));
   ALLOT_CHECK(parts.indexNames(ops));
@@ -233,7 +244,8 @@ Result<Problem> readOwnProblem(const JsonNode& root, Warnings& warnings) {
     ALLOT_TRY(const JsonNode node, root.at("costs"));
     ALLOT_TRY(problem.costs, node.label());
   }
-  root.warnUnknown({"schema", "name", "classes", "devices", "models", "ops", "tensors", "links", "constraints", "goal", "options", "costs"},
+  root.warnUnknown({"schema", "name", "classes", "devices", "models", "ops", "tensors", "links",
+                    "constraints", "goal", "options", "costs"},
                    warnings);
   ALLOT_CHECK(problem.finish());
   return problem;
@@ -270,7 +282,8 @@ void writeConstraints(const Problem& problem, JsonWriter& out) {
   }
   if (!c.order.empty()) {
     out.key("order").beginArray();
-    for (const auto& [first, then] : c.order) out.beginArray().value(ops[first.index()]).value(ops[then.index()]).endArray();
+    for (const auto& [first, then] : c.order)
+      out.beginArray().value(ops[first.index()]).value(ops[then.index()]).endArray();
     out.endArray();
   }
   out.endObject();
@@ -284,7 +297,8 @@ void writeTensor(const Problem& problem, std::size_t t, JsonWriter& out) {
   if (graph.tensor_bytes[t] != 0) out.field("bytes", graph.tensor_bytes[t]);
   if (problem.tensor_matrix[t] >= 0) {
     const std::size_t devices = problem.deviceCount();
-    const double* cell = &problem.matrices[static_cast<std::size_t>(problem.tensor_matrix[t]) * devices * devices];
+    const double* cell =
+        &problem.matrices[static_cast<std::size_t>(problem.tensor_matrix[t]) * devices * devices];
     out.key("time").beginArray();
     for (std::size_t a = 0; a < devices; ++a) {
       out.beginArray();

@@ -30,7 +30,8 @@ bool looksLikePipeDreamText(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || !text.substr(first).starts_with("node")) return false;
   const std::string_view line = text.substr(first, text.find('\n', first) - first);
-  return line.find(" -- ") != std::string_view::npos && line.find("forward_compute_time=") != std::string_view::npos;
+  return line.find(" -- ") != std::string_view::npos &&
+         line.find("forward_compute_time=") != std::string_view::npos;
 }
 
 Result<Format> recognise(const JsonNode& root) {
@@ -39,9 +40,11 @@ Result<Format> recognise(const JsonNode& root) {
     ALLOT_TRY(const JsonNode node, root.at("schema"));
     ALLOT_TRY(const std::string_view schema, node.string());
     for (const NamedFormat& known : kFormats) {
-      if (schema.starts_with(known.name) && schema.substr(known.name.size()).starts_with("/")) return known.format;
+      if (schema.starts_with(known.name) && schema.substr(known.name.size()).starts_with("/"))
+        return known.format;
     }
-    return node.fail(fmt::format("unknown schema \"{}\"", schema), "use allot.problem/1, allot.graph/1, allot.cluster/1 or allot.plan/1");
+    return node.fail(fmt::format("unknown schema \"{}\"", schema),
+                     "use allot.problem/1, allot.graph/1, allot.cluster/1 or allot.plan/1");
   }
   if (root.has("format")) {
     ALLOT_TRY(const JsonNode node, root.at("format"));
@@ -71,7 +74,8 @@ Result<T> named(Result<T> result, const std::string& file) {
 template <class Visit>
 auto open(std::string_view text, const std::string& file, const ReadOptions& options, Visit&& visit)
     -> decltype(visit(Format::kGraph, static_cast<const JsonNode*>(nullptr))) {
-  const bool plain = options.format ? *options.format == Format::kPipeDreamText : looksLikePipeDreamText(text);
+  const bool plain =
+      options.format ? *options.format == Format::kPipeDreamText : looksLikePipeDreamText(text);
   if (plain) return visit(Format::kPipeDreamText, nullptr);
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
   const JsonNode root = document.root();
@@ -84,14 +88,18 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   return visit(format, &root);
 }
 
-Result<GraphFile> readGraphOf(Format format, const JsonNode* root, std::string_view text, const ReadOptions& options,
-                              Warnings& warnings) {
+Result<GraphFile> readGraphOf(Format format, const JsonNode* root, std::string_view text,
+                              const ReadOptions& options, Warnings& warnings) {
   switch (format) {
-    case Format::kGraph: return readOwnGraph(*root, warnings);
-    case Format::kPipeDreamJson: return readPipeDreamJson(*root, options, warnings);
-    case Format::kPipeDreamText: return readPipeDreamText(text, options, warnings);
+    case Format::kGraph:
+      return readOwnGraph(*root, warnings);
+    case Format::kPipeDreamJson:
+      return readPipeDreamJson(*root, options, warnings);
+    case Format::kPipeDreamText:
+      return readPipeDreamText(text, options, warnings);
     default:
-      return badInput("", fmt::format("a {} file is no graph", name(format)), "give a graph, or a problem where one is needed");
+      return badInput("", fmt::format("a {} file is no graph", name(format)),
+                      "give a graph, or a problem where one is needed");
   }
 }
 
@@ -121,7 +129,8 @@ Result<double> timeUnitFactor(const ReadOptions& options, double standard) {
   if (!options.time_unit) return standard;
   static const std::map<std::string, double> kUnits{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
   const auto unit = kUnits.find(*options.time_unit);
-  if (unit == kUnits.end()) return badInput("time-unit", fmt::format("unknown unit \"{}\"", *options.time_unit), "use s, ms or us");
+  if (unit == kUnits.end())
+    return badInput("time-unit", fmt::format("unknown unit \"{}\"", *options.time_unit), "use s, ms or us");
   return unit->second;
 }
 
@@ -129,26 +138,36 @@ Result<Format> recogniseFormat(std::string_view text, const std::string& file) {
   return open(text, file, {}, [](Format format, const JsonNode*) -> Result<Format> { return format; });
 }
 
-Result<GraphFile> readGraph(std::string_view text, const std::string& file, const ReadOptions& options, Warnings& warnings) {
+Result<GraphFile> readGraph(std::string_view text, const std::string& file, const ReadOptions& options,
+                            Warnings& warnings) {
   return named(open(text, file, options,
-                    [&](Format format, const JsonNode* root) { return readGraphOf(format, root, text, options, warnings); }),
+                    [&](Format format, const JsonNode* root) {
+                      return readGraphOf(format, root, text, options, warnings);
+                    }),
                file);
 }
 
-Result<Problem> readProblem(std::string_view text, const std::string& file, const ReadOptions& options, const Cluster* cluster,
-                            Warnings& warnings) {
+Result<Problem> readProblem(std::string_view text, const std::string& file, const ReadOptions& options,
+                            const Cluster* cluster, Warnings& warnings) {
   const auto read = [&](Format format, const JsonNode* root) -> Result<Problem> {
     switch (format) {
-      case Format::kProblem: return readOwnProblem(*root, warnings);
-      case Format::kDnnPartitioning: return readDnnPartitioning(*root, options, warnings);
-      case Format::kMoirai: return readMoirai(*root, options, warnings);
-      case Format::kPiper: return readPiper(*root, options, warnings);
+      case Format::kProblem:
+        return readOwnProblem(*root, warnings);
+      case Format::kDnnPartitioning:
+        return readDnnPartitioning(*root, options, warnings);
+      case Format::kMoirai:
+        return readMoirai(*root, options, warnings);
+      case Format::kPiper:
+        return readPiper(*root, options, warnings);
       case Format::kCluster:
       case Format::kPlan:
-        return badInput("", fmt::format("a {} file where a problem is needed", name(format)), "give a problem or a graph");
-      default: break;
+        return badInput("", fmt::format("a {} file where a problem is needed", name(format)),
+                        "give a problem or a graph");
+      default:
+        break;
     }
-    if (cluster == nullptr) return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
+    if (cluster == nullptr)
+      return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
     ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, options, warnings));
     return makeProblem(std::move(graph), *cluster);
   };

@@ -10,11 +10,13 @@ namespace allot {
 
 Contraction contract(std::size_t parts, std::vector<PartEdge> edges) {
   std::erase_if(edges, [](const PartEdge& e) { return e.from == e.to; });
-  std::sort(edges.begin(), edges.end(),
-            [](const PartEdge& a, const PartEdge& b) { return std::tie(a.from, a.to) < std::tie(b.from, b.to); });
-  edges.erase(std::unique(edges.begin(), edges.end(),
-                          [](const PartEdge& a, const PartEdge& b) { return a.from == b.from && a.to == b.to; }),
-              edges.end());
+  std::sort(edges.begin(), edges.end(), [](const PartEdge& a, const PartEdge& b) {
+    return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+  });
+  edges.erase(
+      std::unique(edges.begin(), edges.end(),
+                  [](const PartEdge& a, const PartEdge& b) { return a.from == b.from && a.to == b.to; }),
+      edges.end());
 
   Contraction result;
   std::vector<std::uint32_t> waiting(parts, 0);

@@ -21,7 +21,8 @@ struct PartEdge {
   std::uint32_t from, to;
 };
 
-// The graph of parts joined by `edges`; self loops and doubles are dropped. The order takes the smallest part first.
+// The graph of parts joined by `edges`; self loops and doubles are dropped. The order takes the smallest part
+// first.
 Contraction contract(std::size_t parts, std::vector<PartEdge> edges);
 
 // `part[op]` is the part of each op.

@@ -6,8 +6,8 @@
 
 namespace allot {
 
-// `successors(node, visit)` calls visit(next) for each successor. Returns the nodes of a cycle in order, or nothing.
-// Iterative, so that a path of a million nodes does not end the stack.
+// `successors(node, visit)` calls visit(next) for each successor. Returns the nodes of a cycle in order, or
+// nothing. Iterative, so that a path of a million nodes does not end the stack.
 template <class Successors>
 std::vector<std::uint32_t> findCycle(std::size_t n, Successors&& successors) {
   enum : std::uint8_t { kNew, kOpen, kClosed };
@@ -34,7 +34,8 @@ std::vector<std::uint32_t> findCycle(std::size_t n, Successors&& successors) {
       }
       const std::uint32_t next = frame.next.back();
       frame.next.pop_back();
-      if (state[next] == kNew) open(next);
+      if (state[next] == kNew)
+        open(next);
       else if (state[next] == kOpen) {
         std::vector<std::uint32_t> cycle;
         bool on = false;

@@ -10,9 +10,12 @@ namespace allot {
 
 std::string_view name(Phase phase) {
   switch (phase) {
-    case Phase::kForward: return "forward";
-    case Phase::kBackward: return "backward";
-    case Phase::kUpdate: return "update";
+    case Phase::kForward:
+      return "forward";
+    case Phase::kBackward:
+      return "backward";
+    case Phase::kUpdate:
+      return "update";
   }
   return "?";
 }
@@ -68,7 +71,8 @@ Result<void> OpGraph::finish() {
   op_inputs_.items.resize(in_count[n]);
   for (std::size_t t = 0; t < m; ++t) {
     op_outputs_.items[out_count[tensor_producer[t].index()]++] = TensorId(t);
-    for (const OpId consumer : tensor_consumers[t]) op_inputs_.items[in_count[consumer.index()]++] = TensorId(t);
+    for (const OpId consumer : tensor_consumers[t])
+      op_inputs_.items[in_count[consumer.index()]++] = TensorId(t);
   }
 
   // Kahn's algorithm with the smallest index first: the order follows the file where the file is ordered.

@@ -47,8 +47,9 @@ bool Reachability::reaches(OpId from, OpId to) const {
 }
 
 std::vector<OpId> barriers(const OpGraph& graph) {
-  // In any topological order, every earlier op reaches the op at position p exactly when each of them has a successor at a
-  // position <= p (follow successors until p is met); every later op is reached exactly when each has a predecessor at >= p.
+  // In any topological order, every earlier op reaches the op at position p exactly when each of them has a
+  // successor at a position <= p (follow successors until p is met); every later op is reached exactly when
+  // each has a predecessor at >= p.
   const auto order = graph.topologicalOrder();
   const std::size_t n = order.size();
   constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();

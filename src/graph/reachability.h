@@ -1,7 +1,8 @@
 // Which op can be reached from which.
 //
-// Up to kClosureLimit ops the transitive closure is kept as bitsets (n^2 / 8 bytes, 50 MB at 20,000 ops) and a query is one
-// bit. Beyond that a query walks forward from the source, never past the target's topological position: O(ops between).
+// Up to kClosureLimit ops the transitive closure is kept as bitsets (n^2 / 8 bytes, 50 MB at 20,000 ops) and
+// a query is one bit. Beyond that a query walks forward from the source, never past the target's topological
+// position: O(ops between).
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@ namespace {
 
 template <class Enum>
 struct Names;
-#define ALLOT_NAMES(Enum, ...)                                             \
-  template <>                                                              \
-  struct Names<Enum> {                                                     \
+#define ALLOT_NAMES(Enum, ...)                                                         \
+  template <>                                                                          \
+  struct Names<Enum> {                                                                 \
     static constexpr std::array list = std::to_array<std::string_view>({__VA_ARGS__}); \
   };
 ALLOT_NAMES(Goal, "throughput", "latency", "completion")
@@ -43,7 +43,8 @@ Result<Enum> parseEnum(std::string_view text) {
   for (std::size_t i = 0; i < Names<Enum>::list.size(); ++i) {
     if (Names<Enum>::list[i] == text) return static_cast<Enum>(i);
   }
-  return badInput("", fmt::format("\"{}\" is not a choice", text), fmt::format("use {}", fmt::join(Names<Enum>::list, ", ")));
+  return badInput("", fmt::format("\"{}\" is not a choice", text),
+                  fmt::format("use {}", fmt::join(Names<Enum>::list, ", ")));
 }
 
 template <class T>
@@ -88,7 +89,11 @@ Result<bool> parseSwitch(std::string_view text) {
 
 template <auto Member>
 OptionSpec flag(std::string_view option, std::string_view help, OptionScope scope) {
-  return {option, "", help, {}, scope,
+  return {option,
+          "",
+          help,
+          {},
+          scope,
           [](Options& options, std::string_view text) -> Result<void> {
             ALLOT_TRY(options.modes.*Member, parseSwitch(text));
             return {};
@@ -98,12 +103,17 @@ OptionSpec flag(std::string_view option, std::string_view help, OptionScope scop
 
 template <auto Part, auto Member, std::uint64_t Least>
 OptionSpec count(std::string_view option, std::string_view value, std::string_view help, OptionScope scope) {
-  return {option, value, help, {}, scope,
+  return {option,
+          value,
+          help,
+          {},
+          scope,
           [](Options& options, std::string_view text) -> Result<void> {
             using Field = std::remove_reference_t<decltype(options.*Part.*Member)>;
             ALLOT_TRY(const std::uint64_t number, parseCount(text));
             if (number < Least || number > std::numeric_limits<Field>::max()) {
-              return badInput("", fmt::format("{} is out of range", number), fmt::format("use {} or more", Least));
+              return badInput("", fmt::format("{} is out of range", number),
+                              fmt::format("use {} or more", Least));
             }
             options.*Part.*Member = static_cast<Field>(number);
             return {};
@@ -114,42 +124,73 @@ OptionSpec count(std::string_view option, std::string_view value, std::string_vi
 std::vector<OptionSpec> makeTable() {
   using S = OptionScope;
   std::vector<OptionSpec> table;
-  table.push_back(choice<&Modes::goal>("goal", "what to minimise: time per sample, end of one sample, or sum of completions", S::kAll));
-  table.push_back(choice<&Modes::contiguity>("contiguity", "which sets of ops may be a stage", S::kThroughput));
-  table.push_back(choice<&Modes::transfers>(
-      "transfers", "who pays for a cut tensor (default: via-host where every transfer is a single time or a link to the host, else by-link)",
+  table.push_back(choice<&Modes::goal>(
+      "goal", "what to minimise: time per sample, end of one sample, or sum of completions", S::kAll));
+  table.push_back(
+      choice<&Modes::contiguity>("contiguity", "which sets of ops may be a stage", S::kThroughput));
+  table.push_back(choice<&Modes::transfers>("transfers",
+                                            "who pays for a cut tensor (default: via-host where every "
+                                            "transfer is a single time or a link to the host, else by-link)",
+                                            S::kThroughput));
+  table.push_back(choice<&Modes::overlap>("overlap", "load = compute + communication, or the larger of both",
+                                          S::kThroughput));
+  table.push_back(choice<&Modes::training_load>(
+      "training-load", "largest load of forward and backward together, or the sum of both maxima",
       S::kThroughput));
-  table.push_back(choice<&Modes::overlap>("overlap", "load = compute + communication, or the larger of both", S::kThroughput));
-  table.push_back(choice<&Modes::training_load>("training-load", "largest load of forward and backward together, or the sum of both maxima", S::kThroughput));
-  table.push_back(flag<&Modes::replicate>("replicate", "let a stage run on several devices of one class", S::kThroughput));
-  table.push_back(flag<&Modes::in_flight>("in-flight", "count stashed activations of samples in flight (chain only)", S::kThroughput));
-  table.push_back(count<&Options::modes, &Modes::max_stages, 0>("max-stages", "N", "most stages of a pipeline; 0 = no limit", S::kThroughput));
-  table.push_back(choice<&Modes::link_mode>("link-mode", "which ports a transfer holds", S::kLatencyAndCompletion));
-  table.push_back(choice<&Modes::send>("send", "one transfer per consumer, or one per tensor and destination", S::kLatencyAndCompletion));
-  table.push_back(choice<&Modes::memory>("memory", "sum of what is resident, or peak with live tensors", S::kLatencyAndCompletion));
-  table.push_back(choice<&Modes::model>("model", "operators as events, or accelerators that run subgraphs as calls", S::kLatency));
-  table.push_back(count<&Options::modes, &Modes::calls, 1>("calls", "Q", "subgraph-calls: most calls of one accelerator", S::kLatency));
-  table.push_back({"headroom", "SHARE", "share of every device's memory to keep free, for example 5%", {}, S::kAll,
+  table.push_back(flag<&Modes::replicate>("replicate", "let a stage run on several devices of one class",
+                                          S::kThroughput));
+  table.push_back(flag<&Modes::in_flight>(
+      "in-flight", "count stashed activations of samples in flight (chain only)", S::kThroughput));
+  table.push_back(count<&Options::modes, &Modes::max_stages, 0>(
+      "max-stages", "N", "most stages of a pipeline; 0 = no limit", S::kThroughput));
+  table.push_back(
+      choice<&Modes::link_mode>("link-mode", "which ports a transfer holds", S::kLatencyAndCompletion));
+  table.push_back(choice<&Modes::send>("send", "one transfer per consumer, or one per tensor and destination",
+                                       S::kLatencyAndCompletion));
+  table.push_back(choice<&Modes::memory>("memory", "sum of what is resident, or peak with live tensors",
+                                         S::kLatencyAndCompletion));
+  table.push_back(choice<&Modes::model>(
+      "model", "operators as events, or accelerators that run subgraphs as calls", S::kLatency));
+  table.push_back(count<&Options::modes, &Modes::calls, 1>(
+      "calls", "Q", "subgraph-calls: most calls of one accelerator", S::kLatency));
+  table.push_back({"headroom",
+                   "SHARE",
+                   "share of every device's memory to keep free, for example 5%",
+                   {},
+                   S::kAll,
                    [](Options& options, std::string_view text) -> Result<void> {
                      ALLOT_TRY(options.modes.headroom, parseShare(text));
                      return {};
                    },
                    [](const Options& options) { return fmt::format("{}", options.modes.headroom); }});
-  table.push_back({"optimizer-factor", "F", "bytes held per byte of weights (1 = inference; training with Adam about 4)", {}, S::kAll,
+  table.push_back({"optimizer-factor",
+                   "F",
+                   "bytes held per byte of weights (1 = inference; training with Adam about 4)",
+                   {},
+                   S::kAll,
                    [](Options& options, std::string_view text) -> Result<void> {
                      ALLOT_TRY(const double factor, parseNumber(text));
-                     if (!(factor >= 0 && factor <= 1000)) return badInput("", "out of range", "use 0 to 1000");
+                     if (!(factor >= 0 && factor <= 1000))
+                       return badInput("", "out of range", "use 0 to 1000");
                      options.modes.optimizer_factor = factor;
                      return {};
                    },
                    [](const Options& options) { return fmt::format("{}", options.modes.optimizer_factor); }});
-  table.push_back({"solver", "NAME", "run one solver instead of the portfolio", {}, S::kRun,
+  table.push_back({"solver",
+                   "NAME",
+                   "run one solver instead of the portfolio",
+                   {},
+                   S::kRun,
                    [](Options& options, std::string_view text) -> Result<void> {
                      options.run.solver = text;
                      return {};
                    },
                    [](const Options& options) { return options.run.solver; }});
-  table.push_back({"time-limit", "SECONDS", "stop the search after this time", {}, S::kRun,
+  table.push_back({"time-limit",
+                   "SECONDS",
+                   "stop the search after this time",
+                   {},
+                   S::kRun,
                    [](Options& options, std::string_view text) -> Result<void> {
                      ALLOT_TRY(const double seconds, parseSeconds(text));
                      if (!(seconds >= 0)) return badInput("", "negative time", "use 0 or more");
@@ -157,16 +198,23 @@ std::vector<OptionSpec> makeTable() {
                      return {};
                    },
                    [](const Options& options) { return fmt::format("{}", options.run.time_limit_seconds); }});
-  table.push_back({"gap", "SHARE", "stop when (value - bound) / value is at most this, for example 1%", {}, S::kRun,
+  table.push_back({"gap",
+                   "SHARE",
+                   "stop when (value - bound) / value is at most this, for example 1%",
+                   {},
+                   S::kRun,
                    [](Options& options, std::string_view text) -> Result<void> {
                      ALLOT_TRY(options.run.gap, parseShare(text));
                      return {};
                    },
                    [](const Options& options) { return fmt::format("{}", options.run.gap); }});
   table.push_back(count<&Options::run, &RunOptions::work_limit, 0>(
-      "work-limit", "N", "bound the search in counted work instead of seconds, so that results repeat; 0 = none", S::kRun));
-  table.push_back(count<&Options::run, &RunOptions::threads, 0>("threads", "N", "threads to use; 0 = all cores", S::kRun));
-  table.push_back(count<&Options::run, &RunOptions::seed, 0>("seed", "N", "seed of everything random", S::kRun));
+      "work-limit", "N",
+      "bound the search in counted work instead of seconds, so that results repeat; 0 = none", S::kRun));
+  table.push_back(count<&Options::run, &RunOptions::threads, 0>("threads", "N",
+                                                                "threads to use; 0 = all cores", S::kRun));
+  table.push_back(
+      count<&Options::run, &RunOptions::seed, 0>("seed", "N", "seed of everything random", S::kRun));
   return table;
 }
 
@@ -187,7 +235,8 @@ const OptionSpec* findOption(std::string_view option) {
 Result<void> setOption(Options& options, std::string_view option, std::string_view value) {
   const OptionSpec* spec = findOption(option);
   if (spec == nullptr) {
-    return badInput(std::string(option), "unknown option", "see docs/options.md or --help for the options there are");
+    return badInput(std::string(option), "unknown option",
+                    "see docs/options.md or --help for the options there are");
   }
   auto done = spec->set(options, value);
   if (!done) {
@@ -200,24 +249,48 @@ Result<void> setOption(Options& options, std::string_view option, std::string_vi
 
 bool isModeOf(OptionScope scope, Goal goal) {
   switch (scope) {
-    case OptionScope::kAll: return true;
-    case OptionScope::kThroughput: return goal == Goal::kThroughput;
-    case OptionScope::kLatency: return goal == Goal::kLatency;
-    case OptionScope::kCompletion: return goal == Goal::kCompletion;
-    case OptionScope::kLatencyAndCompletion: return goal != Goal::kThroughput;
-    case OptionScope::kRun: return false;
+    case OptionScope::kAll:
+      return true;
+    case OptionScope::kThroughput:
+      return goal == Goal::kThroughput;
+    case OptionScope::kLatency:
+      return goal == Goal::kLatency;
+    case OptionScope::kCompletion:
+      return goal == Goal::kCompletion;
+    case OptionScope::kLatencyAndCompletion:
+      return goal != Goal::kThroughput;
+    case OptionScope::kRun:
+      return false;
   }
   return false;
 }
 
-std::string_view name(Goal value) { return nameOf(value); }
-std::string_view name(Contiguity value) { return nameOf(value); }
-std::string_view name(Transfers value) { return nameOf(value); }
-std::string_view name(Overlap value) { return nameOf(value); }
-std::string_view name(TrainingLoad value) { return nameOf(value); }
-std::string_view name(LinkMode value) { return nameOf(value); }
-std::string_view name(Send value) { return nameOf(value); }
-std::string_view name(MemoryModel value) { return nameOf(value); }
-std::string_view name(LatencyModel value) { return nameOf(value); }
+std::string_view name(Goal value) {
+  return nameOf(value);
+}
+std::string_view name(Contiguity value) {
+  return nameOf(value);
+}
+std::string_view name(Transfers value) {
+  return nameOf(value);
+}
+std::string_view name(Overlap value) {
+  return nameOf(value);
+}
+std::string_view name(TrainingLoad value) {
+  return nameOf(value);
+}
+std::string_view name(LinkMode value) {
+  return nameOf(value);
+}
+std::string_view name(Send value) {
+  return nameOf(value);
+}
+std::string_view name(MemoryModel value) {
+  return nameOf(value);
+}
+std::string_view name(LatencyModel value) {
+  return nameOf(value);
+}
 
 }  // namespace allot

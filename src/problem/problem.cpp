@@ -15,7 +15,9 @@ Link missingLink() {
   return link;
 }
 
-bool missing(const Link& link) { return std::isnan(link.latency_seconds); }
+bool missing(const Link& link) {
+  return std::isnan(link.latency_seconds);
+}
 
 // Adds up sizes; false on overflow.
 bool sumFits(const std::vector<std::int64_t>& sizes, std::int64_t& total) {
@@ -27,7 +29,8 @@ bool sumFits(const std::vector<std::int64_t>& sizes, std::int64_t& total) {
 
 }  // namespace
 
-TensorId Problem::addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes, double seconds) {
+TensorId Problem::addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes,
+                            double seconds) {
   tensor_seconds.push_back(seconds);
   tensor_matrix.push_back(-1);
   return graph.addTensor(producer, consumers, bytes);
@@ -35,11 +38,13 @@ TensorId Problem::addTensor(OpId producer, std::span<const OpId> consumers, std:
 
 Result<void> Problem::checkSizes() const {
   if (graph.opCount() == 0) return badInput("ops", "there are no ops", "give at least one op");
-  if (cluster.deviceCount() == 0) return badInput("devices", "there are no devices", "give at least one device");
+  if (cluster.deviceCount() == 0)
+    return badInput("devices", "there are no devices", "give at least one device");
   std::int64_t total = 0;
   if (!sumFits(graph.op_memory_bytes, total) || !sumFits(graph.op_weight_bytes, total) ||
       !sumFits(graph.op_workspace_bytes, total) || !sumFits(graph.tensor_bytes, total)) {
-    return badInput("ops", "the sizes add up to more than 4 EiB", "check the units of memory, weights and bytes");
+    return badInput("ops", "the sizes add up to more than 4 EiB",
+                    "check the units of memory, weights and bytes");
   }
   return {};
 }
@@ -84,7 +89,8 @@ void Problem::applyConstraints() {
       if (seconds[cluster.devices[d].cls.index()] == kCannotRun) row[d] = 0;
     }
   }
-  for (const auto& [op, device] : constraints.forbid) allowed_[unit(op).index() * devices + device.index()] = 0;
+  for (const auto& [op, device] : constraints.forbid)
+    allowed_[unit(op).index() * devices + device.index()] = 0;
   for (const auto& [op, device] : constraints.pin) {
     std::uint8_t* row = &allowed_[unit(op).index() * devices];
     for (std::size_t d = 0; d < devices; ++d) {
@@ -101,7 +107,8 @@ void Problem::resolveLinks() {
   for (std::size_t a = 0; a < devices; ++a) {
     for (std::size_t b = 0; b < devices; ++b) {
       if (a == b) continue;
-      if (const Link* link = cluster.linkBetween(DeviceId(a), DeviceId(b))) pair_link_[a * devices + b] = *link;
+      if (const Link* link = cluster.linkBetween(DeviceId(a), DeviceId(b)))
+        pair_link_[a * devices + b] = *link;
     }
     if (const Link* link = cluster.linkToHost(DeviceId(a), false)) to_host_[a] = *link;
     if (const Link* link = cluster.linkFromHost(DeviceId(a), false)) from_host_[a] = *link;
@@ -119,7 +126,8 @@ Result<void> Problem::finish() {
   if (graph.model_name.empty()) graph.model_name.emplace_back(name.empty() ? "model" : name);
   model_weight.resize(graph.modelCount(), 1);
   model_release.resize(graph.modelCount(), 0);
-  has_training_ = std::any_of(graph.op_phase.begin(), graph.op_phase.end(), [](Phase p) { return p != Phase::kForward; });
+  has_training_ =
+      std::any_of(graph.op_phase.begin(), graph.op_phase.end(), [](Phase p) { return p != Phase::kForward; });
   joinUnits();
   applyConstraints();
   resolveLinks();
@@ -127,9 +135,13 @@ Result<void> Problem::finish() {
 }
 
 Result<void> Problem::addConstraints(const Constraints& more) {
-  if (!more.order.empty()) return fail({ErrorCode::kUsage, "", "order", "cannot be added to a finished problem", "put it in the file"});
+  if (!more.order.empty())
+    return fail(
+        {ErrorCode::kUsage, "", "order", "cannot be added to a finished problem", "put it in the file"});
   Constraints all = constraints;
-  const auto append = [](auto& list, const auto& items) { list.insert(list.end(), items.begin(), items.end()); };
+  const auto append = [](auto& list, const auto& items) {
+    list.insert(list.end(), items.begin(), items.end());
+  };
   append(all.pin, more.pin);
   append(all.forbid, more.forbid);
   append(all.together, more.together);
@@ -153,7 +165,8 @@ Transfers Problem::defaultTransfers() const {
   if (!from_links) return Transfers::kViaHost;
   for (std::size_t d = 0; d < deviceCount(); ++d) {
     if (!cluster.isAccelerator(DeviceId(d))) continue;
-    if (!cluster.linkToHost(DeviceId(d), true) || !cluster.linkFromHost(DeviceId(d), true)) return Transfers::kByLink;
+    if (!cluster.linkToHost(DeviceId(d), true) || !cluster.linkFromHost(DeviceId(d), true))
+      return Transfers::kByLink;
   }
   return Transfers::kViaHost;
 }
@@ -168,13 +181,15 @@ Result<void> Problem::checkModes() const {
   const bool calls = goal() == Goal::kLatency && modes.model == LatencyModel::kSubgraphCalls;
   const bool via_host = calls || (goal() == Goal::kThroughput && transfers() == Transfers::kViaHost);
   if (goal() == Goal::kThroughput && modes.in_flight && modes.contiguity != Contiguity::kChain) {
-    return badInput("options.in-flight", "in-flight memory is defined for chains only", "use contiguity chain");
+    return badInput("options.in-flight", "in-flight memory is defined for chains only",
+                    "use contiguity chain");
   }
   if (goal() == Goal::kThroughput && modes.replicate) ALLOT_CHECK(checkReplicaLinks());
   bool from_links = false;
   for (std::size_t t = 0; t < first_order_tensor_; ++t) {
     if (tensor_matrix[t] >= 0 && via_host) {
-      return badInput(fmt::format("tensors[{}]", t), "a matrix of transfer times means nothing when transfers go via the host",
+      return badInput(fmt::format("tensors[{}]", t),
+                      "a matrix of transfer times means nothing when transfers go via the host",
                       calls ? "use the events model" : "use transfers by-link");
     }
     from_links = from_links || (tensor_matrix[t] < 0 && std::isnan(tensor_seconds[t]));
@@ -185,7 +200,8 @@ Result<void> Problem::checkModes() const {
     if (via_host) {
       if (!cluster.isAccelerator(DeviceId(a))) continue;
       if (missing(to_host_[a]) || missing(from_host_[a])) {
-        return badInput("links", fmt::format("no link {} {} and its host", missing(to_host_[a]) ? "from" : "to", from),
+        return badInput("links",
+                        fmt::format("no link {} {} and its host", missing(to_host_[a]) ? "from" : "to", from),
                         "add the link in this direction, or give every tensor a time");
       }
       continue;
@@ -203,14 +219,17 @@ Result<void> Problem::checkModes() const {
 // Replicas that train synchronise their weights over the links between them.
 Result<void> Problem::checkReplicaLinks() const {
   const auto& weights = graph.op_weight_bytes;
-  if (!has_training_ || std::all_of(weights.begin(), weights.end(), [](std::int64_t w) { return w == 0; })) return {};
+  if (!has_training_ || std::all_of(weights.begin(), weights.end(), [](std::int64_t w) { return w == 0; }))
+    return {};
   for (std::size_t a = 0; a < deviceCount(); ++a) {
     for (std::size_t b = 0; b < deviceCount(); ++b) {
       const bool same_class = a != b && cluster.devices[a].cls == cluster.devices[b].cls;
       if (!same_class || !missing(pair_link_[a * deviceCount() + b])) continue;
       const std::string& cls = cluster.classOf(DeviceId(a)).name;
-      return badInput("links", fmt::format("no link between devices of class {}, over which replicas synchronise weights", cls),
-                      "add a link from the class to itself, or plan without replicate");
+      return badInput(
+          "links",
+          fmt::format("no link between devices of class {}, over which replicas synchronise weights", cls),
+          "add a link from the class to itself, or plan without replicate");
     }
   }
   return {};
@@ -226,7 +245,8 @@ double Problem::transferSeconds(TensorId tensor, DeviceId from, DeviceId to) con
   const std::size_t t = tensor.index();
   if (tensor_matrix[t] >= 0) {
     const std::size_t devices = deviceCount();
-    return matrices[static_cast<std::size_t>(tensor_matrix[t]) * devices * devices + from.index() * devices + to.index()];
+    return matrices[static_cast<std::size_t>(tensor_matrix[t]) * devices * devices + from.index() * devices +
+                    to.index()];
   }
   if (!std::isnan(tensor_seconds[t])) return tensor_seconds[t];
   return pair_link_[from.index() * deviceCount() + to.index()].seconds(graph.tensor_bytes[t]);
@@ -244,7 +264,8 @@ double Problem::fromHostSeconds(TensorId tensor, DeviceId device) const {
 
 double Problem::memoryLimit(DeviceId device) const {
   const auto& memory = cluster.devices[device.index()].memory_bytes;
-  return memory ? static_cast<double>(*memory) * (1 - modes.headroom) : std::numeric_limits<double>::infinity();
+  return memory ? static_cast<double>(*memory) * (1 - modes.headroom)
+                : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace allot

@@ -16,7 +16,8 @@ bool isCalls(const Problem& problem) {
   return problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls;
 }
 
-// An item of work: a unit (throughput) or an op (schedules), with its time on each class that some allowed device has.
+// An item of work: a unit (throughput) or an op (schedules), with its time on each class that some allowed
+// device has.
 struct Work {
   std::size_t classes = 0;
   std::vector<double> seconds;  // [item * classes + class], kInfinity where not allowed
@@ -58,7 +59,9 @@ std::vector<double> classCounts(const Problem& problem) {
 double oneMachine(const Problem& problem, const std::vector<double>& work) {
   std::vector<std::size_t> order(work.size());
   std::iota(order.begin(), order.end(), 0);
-  const auto key = [&](std::size_t m) { return problem.model_weight[m] > 0 ? work[m] / problem.model_weight[m] : kInfinity; };
+  const auto key = [&](std::size_t m) {
+    return problem.model_weight[m] > 0 ? work[m] / problem.model_weight[m] : kInfinity;
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   double time = 0, sum = 0;
   for (const std::size_t m : order) {
@@ -149,7 +152,8 @@ std::vector<double> earliestEnds(const Problem& problem) {
         double there = kInfinity;
         if (calls) {
           there = least[from.index()];
-        } else if (problem.tensor_matrix[tensor.index()] < 0 && !std::isnan(problem.tensor_seconds[tensor.index()])) {
+        } else if (problem.tensor_matrix[tensor.index()] < 0 &&
+                   !std::isnan(problem.tensor_seconds[tensor.index()])) {
           there = std::min(row[d], least[from.index()] + problem.tensor_seconds[tensor.index()]);
         } else {
           for (std::size_t e = 0; e < devices; ++e) {
@@ -179,8 +183,10 @@ double lowerBound(const Problem& problem) {
       latest = std::max(latest, ends[i]);
     }
     for (std::size_t m = 0; m < completion.size(); ++m) {
-      if (problem.goal() == Goal::kCompletion) bound += problem.model_weight[m] * completion[m];
-      else bound = std::max(bound, completion[m]);
+      if (problem.goal() == Goal::kCompletion)
+        bound += problem.model_weight[m] * completion[m];
+      else
+        bound = std::max(bound, completion[m]);
     }
     if (!isCalls(problem)) bound = std::max(bound, fractionalBound(problem));
   }

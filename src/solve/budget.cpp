@@ -21,12 +21,15 @@ bool Budget::stopped() const {
   return (stop_flag_ != nullptr && stop_flag_->load(std::memory_order_relaxed)) || Clock::now() >= deadline_;
 }
 
-double Budget::elapsedSeconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+double Budget::elapsedSeconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
 
 Budget Budget::within(double seconds) const {
   Budget part = *this;
   if (work_limit > 0) return part;
-  part.deadline_ = std::min(deadline_, Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
+  part.deadline_ = std::min(deadline_, Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                          std::chrono::duration<double>(seconds)));
   return part;
 }
 

@@ -9,7 +9,8 @@
 
 namespace allot {
 
-Collector::Collector(const Problem& problem, const Budget& budget, std::function<void(const ProgressLine&)> on_progress)
+Collector::Collector(const Problem& problem, const Budget& budget,
+                     std::function<void(const ProgressLine&)> on_progress)
     : problem_(problem), budget_(budget), on_progress_(std::move(on_progress)) {}
 
 bool Collector::plan(Plan decisions, std::string_view solver) {
@@ -21,11 +22,13 @@ bool Collector::plan(Plan decisions, std::string_view solver) {
   candidate.bound = std::min(bound_, candidate.value);
   const CheckReport report = check(problem_, candidate);
   if (!report.ok()) {
-    if (internal_error_.empty()) internal_error_ = fmt::format("a plan of {} failed the checker: {}", solver, report.violations.front());
+    if (internal_error_.empty())
+      internal_error_ = fmt::format("a plan of {} failed the checker: {}", solver, report.violations.front());
     return false;
   }
   if (bound_ > candidate.value * (1 + 1e-9) && internal_error_.empty()) {
-    internal_error_ = fmt::format("a plan of {} is worth {}, below the bound {} of {}", solver, candidate.value, bound_, bound_by_);
+    internal_error_ = fmt::format("a plan of {} is worth {}, below the bound {} of {}", solver,
+                                  candidate.value, bound_, bound_by_);
   }
   best_ = std::move(candidate);
   note(solver);
@@ -66,8 +69,10 @@ Plan Collector::take(bool proven, std::string proof) {
   plan.bound = std::min(bound_, plan.value);
   plan.status = plan.gap() <= kOptimalGap ? Status::kOptimal : Status::kFeasible;
   plan.curve = std::move(curve_);
-  if (proven) plan.proof = std::move(proof);
-  else if (plan.status == Status::kOptimal) plan.proof = fmt::format("lower bound of {} met", bound_by_);
+  if (proven)
+    plan.proof = std::move(proof);
+  else if (plan.status == Status::kOptimal)
+    plan.proof = fmt::format("lower bound of {} met", bound_by_);
   return plan;
 }
 

@@ -11,7 +11,8 @@ namespace allot {
 
 class Collector : public Progress {
  public:
-  Collector(const Problem& problem, const Budget& budget, std::function<void(const ProgressLine&)> on_progress);
+  Collector(const Problem& problem, const Budget& budget,
+            std::function<void(const ProgressLine&)> on_progress);
 
   bool plan(Plan decisions, std::string_view solver) override;
   void bound(double bound, std::string_view solver) override;

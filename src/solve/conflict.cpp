@@ -22,14 +22,19 @@ std::vector<std::string> reasonsOfPlace(const Problem& problem, UnitId unit) {
     const std::string& name = problem.graph.op_name[op.index()];
     for (std::size_t c = 0; c < problem.cluster.classCount() && facts.size() < 12; ++c) {
       if (problem.opSeconds(op, ClassId(c)) == kCannotRun) {
-        facts.push_back(fmt::format("op \"{}\" cannot run on class {}", name, problem.cluster.classes[c].name));
+        facts.push_back(
+            fmt::format("op \"{}\" cannot run on class {}", name, problem.cluster.classes[c].name));
       }
     }
     for (const auto& [pinned, device] : problem.constraints.pin) {
-      if (pinned == op) facts.push_back(fmt::format("op \"{}\" is pinned to {}", name, problem.cluster.devices[device.index()].name));
+      if (pinned == op)
+        facts.push_back(
+            fmt::format("op \"{}\" is pinned to {}", name, problem.cluster.devices[device.index()].name));
     }
     for (const auto& [barred, device] : problem.constraints.forbid) {
-      if (barred == op) facts.push_back(fmt::format("op \"{}\" is forbidden on {}", name, problem.cluster.devices[device.index()].name));
+      if (barred == op)
+        facts.push_back(
+            fmt::format("op \"{}\" is forbidden on {}", name, problem.cluster.devices[device.index()].name));
     }
   }
   return facts;
@@ -57,13 +62,16 @@ std::optional<Conflict> findConflict(const Problem& problem) {
     }
     if (!any) return Conflict{reasonsOfPlace(problem, UnitId(u))};
     if (bytes > room) {
-      return Conflict{{fmt::format("{} needs {:.0f} bytes; {}, the largest device it may run on, has {:.0f}: {:.0f} bytes are missing",
-                                   opText(problem, UnitId(u)), bytes, problem.cluster.devices[largest.index()].name, room, bytes - room)}};
+      return Conflict{{fmt::format(
+          "{} needs {:.0f} bytes; {}, the largest device it may run on, has {:.0f}: {:.0f} bytes are missing",
+          opText(problem, UnitId(u)), bytes, problem.cluster.devices[largest.index()].name, room,
+          bytes - room)}};
     }
   }
   if (total > total_limit) {
-    return Conflict{{fmt::format("all ops together need {:.0f} bytes, all devices have {:.0f}: {:.0f} bytes are missing", total,
-                                 total_limit, total - total_limit)}};
+    return Conflict{
+        {fmt::format("all ops together need {:.0f} bytes, all devices have {:.0f}: {:.0f} bytes are missing",
+                     total, total_limit, total - total_limit)}};
   }
   return std::nullopt;
 }

@@ -46,8 +46,10 @@ void filter(std::vector<Item>& list, Apply&& infeasible_with) {
   for (std::size_t i = 0; i < list.size();) {
     std::vector<Item> fewer = list;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (infeasible_with(fewer)) list = std::move(fewer);
-    else ++i;
+    if (infeasible_with(fewer))
+      list = std::move(fewer);
+    else
+      ++i;
   }
 }
 
@@ -83,11 +85,14 @@ Conflict smallestConflict(const Problem& problem, const Budget& budget) {
   };
   if (problem.goal() == Goal::kThroughput) {
     if (problem.modes.contiguity != Contiguity::kNone && !problem.modes.in_flight) {
-      relax(fmt::format("contiguity {}", name(problem.modes.contiguity)), [](Problem& p) { p.modes.contiguity = Contiguity::kNone; });
+      relax(fmt::format("contiguity {}", name(problem.modes.contiguity)),
+            [](Problem& p) { p.modes.contiguity = Contiguity::kNone; });
     }
-    if (problem.modes.in_flight) relax("activations of samples in flight", [](Problem& p) { p.modes.in_flight = false; });
+    if (problem.modes.in_flight)
+      relax("activations of samples in flight", [](Problem& p) { p.modes.in_flight = false; });
     if (problem.modes.max_stages > 0) {
-      relax(fmt::format("at most {} stages", problem.modes.max_stages), [](Problem& p) { p.modes.max_stages = 0; });
+      relax(fmt::format("at most {} stages", problem.modes.max_stages),
+            [](Problem& p) { p.modes.max_stages = 0; });
     }
   }
   if (problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls) {
@@ -100,13 +105,16 @@ Conflict smallestConflict(const Problem& problem, const Budget& budget) {
   const auto& ops = problem.graph.op_name;
   const auto& devices = problem.cluster.devices;
   for (const auto& [op, device] : needed.pin) {
-    conflict.facts.push_back(fmt::format("op \"{}\" is pinned to {}", ops[op.index()], devices[device.index()].name));
+    conflict.facts.push_back(
+        fmt::format("op \"{}\" is pinned to {}", ops[op.index()], devices[device.index()].name));
   }
   for (const auto& [op, device] : needed.forbid) {
-    conflict.facts.push_back(fmt::format("op \"{}\" is forbidden on {}", ops[op.index()], devices[device.index()].name));
+    conflict.facts.push_back(
+        fmt::format("op \"{}\" is forbidden on {}", ops[op.index()], devices[device.index()].name));
   }
   for (const auto& set : needed.together) {
-    conflict.facts.push_back(fmt::format("op \"{}\" and {} others must share a device", ops[set.front().index()], set.size() - 1));
+    conflict.facts.push_back(
+        fmt::format("op \"{}\" and {} others must share a device", ops[set.front().index()], set.size() - 1));
   }
   if (conflict.facts.empty()) conflict.facts.push_back("the ops' devices and groups leave no plan");
   return conflict;

@@ -8,7 +8,8 @@
 namespace allot {
 namespace {
 
-// Strongly connected components by Tarjan's method without recursion. Each node is given the smallest node of its component.
+// Strongly connected components by Tarjan's method without recursion. Each node is given the smallest node of
+// its component.
 std::vector<std::uint32_t> componentRoots(const Csr<std::uint32_t>& successors) {
   constexpr std::uint32_t kNone = UINT32_MAX;
   const std::size_t n = successors.rows();

@@ -11,12 +11,17 @@ constexpr std::uint64_t kMaxSteps = 5'000'000;
 class Packer {
  public:
   Packer(const Problem& problem, const Budget& budget)
-      : problem_(problem), budget_(budget), size_(problem.unitCount()), choice_(problem.unitCount()), order_(problem.unitCount()) {
+      : problem_(problem),
+        budget_(budget),
+        size_(problem.unitCount()),
+        choice_(problem.unitCount()),
+        order_(problem.unitCount()) {
     for (std::size_t u = 0; u < size_.size(); ++u) {
       for (const OpId op : problem.unitOps(UnitId(u))) size_[u] += problem.residentBytes(op);
     }
     std::iota(order_.begin(), order_.end(), 0u);
-    std::stable_sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return size_[a] > size_[b]; });
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return size_[a] > size_[b]; });
     for (std::size_t d = 0; d < problem.deviceCount(); ++d) room_.push_back(problem.memoryLimit(DeviceId(d)));
   }
 
@@ -63,7 +68,8 @@ class Packer {
     for (std::size_t d = 0; d < room_.size(); ++d) {
       if (problem_.allowed(UnitId(unit), DeviceId(d)) && size_[unit] <= room_[d]) fit.emplace_back(d);
     }
-    std::stable_sort(fit.begin(), fit.end(), [&](DeviceId a, DeviceId b) { return room_[a.index()] > room_[b.index()]; });
+    std::stable_sort(fit.begin(), fit.end(),
+                     [&](DeviceId a, DeviceId b) { return room_[a.index()] > room_[b.index()]; });
     return fit;
   }
 };

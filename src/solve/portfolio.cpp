@@ -1,5 +1,5 @@
-// The solvers and the portfolio that runs them: cheap ones first, each from the best plan and bound so far, until the gap is
-// reached or nothing is left to try.
+// The solvers and the portfolio that runs them: cheap ones first, each from the best plan and bound so far,
+// until the gap is reached or nothing is left to try.
 #include <fmt/format.h>
 
 #include <vector>
@@ -17,12 +17,17 @@
 namespace allot {
 namespace {
 
-bool isThroughput(const Problem& problem) { return problem.goal() == Goal::kThroughput; }
-bool always(const Problem&) { return true; }
+bool isThroughput(const Problem& problem) {
+  return problem.goal() == Goal::kThroughput;
+}
+bool always(const Problem&) {
+  return true;
+}
 
 SolveResult solvePacking(const Problem& problem, const Budget& budget, Progress& progress) {
   Packing packing = pack(problem, budget);
-  if (packing.end == PackingEnd::kNone) return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
+  if (packing.end == PackingEnd::kNone)
+    return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
   if (packing.end == PackingEnd::kUnknown) return {SolveEnd::kStopped, ""};
   Plan plan;
   plan.modes = problem.modes;
@@ -36,11 +41,13 @@ std::vector<Solver> makeSolvers() {
   std::vector<Solver> list(baselines.begin(), baselines.end());
   list.push_back({"packing", "any assignment that fits devices and memory, by best fit with backtracking",
                   "finds one or proves that none fits, within a limit on steps", always, solvePacking});
-  list.push_back({"linear-dp", "best split of a topological order into pipeline stages, by dynamic programming",
-                  "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
-  list.push_back({"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
-  list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far", "heuristic", always,
-                  solveLocalSearch});
+  list.push_back(
+      {"linear-dp", "best split of a topological order into pipeline stages, by dynamic programming",
+       "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
+  list.push_back(
+      {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
+                  "heuristic", always, solveLocalSearch});
   return list;
 }
 
@@ -68,7 +75,8 @@ const Solver* findSolver(std::string_view name) {
   return nullptr;
 }
 
-SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* start, const std::atomic<bool>* stop_flag,
+SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* start,
+                   const std::atomic<bool>* stop_flag,
                    const std::function<void(const ProgressLine&)>& on_progress) {
   SolveOutcome outcome;
   const Budget budget(run, stop_flag);
@@ -77,7 +85,8 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
     outcome.plan.modes = problem.modes;
     outcome.plan.status = Status::kBadInput;
     outcome.message = only == nullptr ? fmt::format("there is no solver \"{}\"", run.solver)
-                                      : fmt::format("solver \"{}\" does not take this problem: {}", run.solver, only->summary);
+                                      : fmt::format("solver \"{}\" does not take this problem: {}",
+                                                    run.solver, only->summary);
     return outcome;
   }
   Collector collector(problem, budget, on_progress);

@@ -56,7 +56,8 @@ class CallSearch {
     plan.assignment = assignment_;
     for (auto& [key, call] : calls) plan.stages.push_back(std::move(call));
     const CallTimes times = evaluateCalls(problem_, assignment_, plan.stages);
-    if (times.cyclic || *std::max_element(times.end.begin(), times.end.end()) >= progress_.bestValue()) return true;
+    if (times.cyclic || *std::max_element(times.end.begin(), times.end.end()) >= progress_.bestValue())
+      return true;
     progress_.plan(std::move(plan), "exhaustive");
     return true;
   }

@@ -16,7 +16,8 @@ double logPlacements(const Problem& problem) {
   double sum = 0;
   for (std::size_t u = 0; u < problem.unitCount(); ++u) {
     int devices = 0;
-    for (std::size_t d = 0; d < problem.deviceCount(); ++d) devices += problem.allowed(UnitId(u), DeviceId(d)) ? 1 : 0;
+    for (std::size_t d = 0; d < problem.deviceCount(); ++d)
+      devices += problem.allowed(UnitId(u), DeviceId(d)) ? 1 : 0;
     sum += std::log(std::max(1, devices));
   }
   return sum;
@@ -44,9 +45,12 @@ std::vector<DeviceId> assignmentOf(const Problem& problem, const std::vector<Dev
 SolveResult solveExhaustive(const Problem& problem, const Budget& budget, Progress& progress) {
   std::uint64_t leaves = 0;
   bool whole = false;
-  if (problem.goal() == Goal::kThroughput) whole = exhaustPipelines(problem, budget, progress, leaves);
-  else if (isCalls(problem)) whole = exhaustCalls(problem, budget, progress, leaves);
-  else whole = exhaustSchedules(problem, budget, progress, leaves);
+  if (problem.goal() == Goal::kThroughput)
+    whole = exhaustPipelines(problem, budget, progress, leaves);
+  else if (isCalls(problem))
+    whole = exhaustCalls(problem, budget, progress, leaves);
+  else
+    whole = exhaustSchedules(problem, budget, progress, leaves);
   if (!whole) return {SolveEnd::kStopped, ""};
   return {SolveEnd::kExhausted, fmt::format("exhaustive search, {} complete plans valued", leaves)};
 }

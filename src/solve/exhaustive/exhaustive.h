@@ -1,11 +1,15 @@
-// Looks at every plan of a tiny problem, in every mode. It is the proof for tiny problems and the tests' brute force.
+// Looks at every plan of a tiny problem, in every mode. It is the proof for tiny problems and the tests'
+// brute force.
 //
-// Throughput: every assignment of units to devices, every set of replicas, every order of stages that samples in flight can tell
+// Throughput: every assignment of units to devices, every set of replicas, every order of stages that samples
+// in flight can tell
 //   apart. Partial assignments end when compute alone is no better than the best plan.
-// Events: every assignment, and for each every order of ops and transfers in which each starts no earlier than the one before it
-//   and as early as its inputs, device and ports allow. Sums and maxima of ends never gain from starting later, so these
-//   schedules hold an optimum. Under live memory waiting can pay: there a start may also be any later end of what has begun, and
-//   an optimum of least total start has no other starts (moving one left between two ends frees nothing and needs nothing).
+// Events: every assignment, and for each every order of ops and transfers in which each starts no earlier
+// than the one before it
+//   and as early as its inputs, device and ports allow. Sums and maxima of ends never gain from starting
+//   later, so these schedules hold an optimum. Under live memory waiting can pay: there a start may also be
+//   any later end of what has begun, and an optimum of least total start has no other starts (moving one left
+//   between two ends frees nothing and needs nothing).
 // Calls: every label (device, call) for every op.
 // Guarantee: when it ends by itself, the best plan reported is optimal, or there is none.
 #pragma once
@@ -18,12 +22,15 @@ bool exhaustiveAccepts(const Problem& problem);
 SolveResult solveExhaustive(const Problem& problem, const Budget& budget, Progress& progress);
 
 // One family each; true = looked at everything.
-bool exhaustPipelines(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves);
-bool exhaustSchedules(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves);
+bool exhaustPipelines(const Problem& problem, const Budget& budget, Progress& progress,
+                      std::uint64_t& leaves);
+bool exhaustSchedules(const Problem& problem, const Budget& budget, Progress& progress,
+                      std::uint64_t& leaves);
 bool exhaustCalls(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves);
 
-// Calls `leaf(choice)` for every choice of an allowed device per unit that keeps resident bytes within the limits, until it
-// returns false. `cut(depth, choice)` may refuse a partial choice of the first `depth` units. Returns false when stopped.
+// Calls `leaf(choice)` for every choice of an allowed device per unit that keeps resident bytes within the
+// limits, until it returns false. `cut(depth, choice)` may refuse a partial choice of the first `depth`
+// units. Returns false when stopped.
 template <class Cut, class Leaf>
 bool forEachPlacement(const Problem& problem, Cut&& cut, Leaf&& leaf) {
   const std::size_t units = problem.unitCount();

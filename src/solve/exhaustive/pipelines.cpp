@@ -71,8 +71,10 @@ class PipelineSearch {
     const std::size_t stages = plan.stages.size();
     if (problem_.modes.max_stages > 0 && stages > problem_.modes.max_stages) return true;
     std::vector<std::uint32_t> part(problem_.unitCount());
-    for (std::size_t u = 0; u < part.size(); ++u) part[u] = static_cast<std::uint32_t>(stage_of[choice[u].index()]);
-    if (problem_.modes.contiguity == Contiguity::kConvex && forward_.notConvex(part, stages) >= 0) return true;
+    for (std::size_t u = 0; u < part.size(); ++u)
+      part[u] = static_cast<std::uint32_t>(stage_of[choice[u].index()]);
+    if (problem_.modes.contiguity == Contiguity::kConvex && forward_.notConvex(part, stages) >= 0)
+      return true;
     if (problem_.modes.contiguity == Contiguity::kChain) {
       const Contraction order = forward_.contractUnits(part, stages);
       if (!order.acyclic()) return true;
@@ -106,7 +108,8 @@ class PipelineSearch {
 
   bool mayServe(const PlanStage& stage, DeviceId device, const LoadState& loads) const {
     const DeviceId first = stage.devices.front();
-    if (problem_.cluster.devices[first.index()].cls != problem_.cluster.devices[device.index()].cls) return false;
+    if (problem_.cluster.devices[first.index()].cls != problem_.cluster.devices[device.index()].cls)
+      return false;
     if (loads.resident(first) > problem_.memoryLimit(device)) return false;
     return std::all_of(stage.ops.begin(), stage.ops.end(),
                        [&](OpId op) { return problem_.allowed(problem_.unit(op), device); });
@@ -164,7 +167,8 @@ class PipelineSearch {
   bool fitsAt(const PlanStage& stage, std::size_t stages_left) const {
     double bytes = 0;
     for (const OpId op : stage.ops) bytes += problem_.residentBytes(op);
-    bytes += std::ceil(static_cast<double>(stages_left) / static_cast<double>(stage.devices.size())) * stashBytes(problem_, stage);
+    bytes += std::ceil(static_cast<double>(stages_left) / static_cast<double>(stage.devices.size())) *
+             stashBytes(problem_, stage);
     return std::all_of(stage.devices.begin(), stage.devices.end(),
                        [&](DeviceId d) { return bytes <= problem_.memoryLimit(d); });
   }
@@ -172,7 +176,8 @@ class PipelineSearch {
 
 }  // namespace
 
-bool exhaustPipelines(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves) {
+bool exhaustPipelines(const Problem& problem, const Budget& budget, Progress& progress,
+                      std::uint64_t& leaves) {
   return PipelineSearch(problem, budget, progress, leaves).run();
 }
 

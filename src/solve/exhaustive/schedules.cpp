@@ -74,13 +74,15 @@ class ScheduleSearch {
           activities_[consumer.index()].before.push_back(producer.value);
           continue;
         }
-        const auto known = std::find_if(sent.begin(), sent.end(), [&](const auto& entry) { return entry.first == to; });
+        const auto known =
+            std::find_if(sent.begin(), sent.end(), [&](const auto& entry) { return entry.first == to; });
         std::uint32_t index = static_cast<std::uint32_t>(activities_.size());
         if (problem_.modes.send == Send::kOnce && known != sent.end()) {
           index = known->second;
           activities_[index].consumers.push_back(consumer);
         } else {
-          Activity transfer{true, producer, TensorId(t), from, to, {consumer}, 0, {producer.value}, 0, 0, false};
+          Activity transfer{true, producer,         TensorId(t), from, to,   {consumer},
+                            0,    {producer.value}, 0,           0,    false};
           transfer.seconds = problem_.transferSeconds(TensorId(t), from, to);
           activities_.push_back(std::move(transfer));
           sent.emplace_back(to, index);
@@ -121,9 +123,12 @@ class ScheduleSearch {
         double ready = now;
         for (const std::uint32_t b : a.before) {
           const Activity& before = activities_[b];
-          if (before.done) ready = std::max(ready, before.end);
-          else if (!before.transfer) ready = std::max(ready, op_end[b]);
-          else ready = std::max(ready, std::max(now, op_end[before.op.index()]) + before.seconds);
+          if (before.done)
+            ready = std::max(ready, before.end);
+          else if (!before.transfer)
+            ready = std::max(ready, op_end[b]);
+          else
+            ready = std::max(ready, std::max(now, op_end[before.op.index()]) + before.seconds);
         }
         if (problem_.goal() == Goal::kCompletion) {
           ready = std::max(ready, problem_.model_release[problem_.graph.op_model[op.index()].index()]);
@@ -179,8 +184,10 @@ class ScheduleSearch {
     Activity& a = activities_[index];
     double* held[2] = {nullptr, nullptr};
     if (a.seconds > 0) {
-      if (!a.transfer) held[0] = &device_free_[a.to.index()];
-      else if (ports_) held[0] = &sendPort(a), held[1] = &receivePort(a);
+      if (!a.transfer)
+        held[0] = &device_free_[a.to.index()];
+      else if (ports_)
+        held[0] = &sendPort(a), held[1] = &receivePort(a);
     }
     double before[2] = {};
     a.start = start;
@@ -228,7 +235,8 @@ class ScheduleSearch {
 
 }  // namespace
 
-bool exhaustSchedules(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves) {
+bool exhaustSchedules(const Problem& problem, const Budget& budget, Progress& progress,
+                      std::uint64_t& leaves) {
   ScheduleSearch search(problem, budget, progress, leaves);
   return forEachPlacement(
       problem, [](std::size_t, const std::vector<DeviceId>&) { return true; },

@@ -1,4 +1,5 @@
-// Annealing of subgraph-calls plans: units move between devices, each accelerator's ops are cut into calls by level.
+// Annealing of subgraph-calls plans: units move between devices, each accelerator's ops are cut into calls by
+// level.
 #include <algorithm>
 #include <limits>
 
@@ -22,7 +23,8 @@ double valueOf(const Problem& problem, const std::vector<DeviceId>& assignment) 
 
 }  // namespace
 
-ChainResult annealCalls(const Problem& problem, const Budget& budget, const Plan& start, std::uint64_t chain) {
+ChainResult annealCalls(const Problem& problem, const Budget& budget, const Plan& start,
+                        std::uint64_t chain) {
   const OpGraph& graph = problem.graph;
   std::vector<DeviceId> assignment = start.assignment;
   double current = valueOf(problem, assignment);
@@ -50,7 +52,8 @@ ChainResult annealCalls(const Problem& problem, const Budget& budget, const Plan
     DeviceId to(random.below(static_cast<std::uint32_t>(problem.deviceCount())));
     const auto inputs = graph.inputs(op);
     if (!inputs.empty() && random.below(2) == 0) {
-      to = assignment[graph.producer(inputs[random.below(static_cast<std::uint32_t>(inputs.size()))]).index()];
+      to =
+          assignment[graph.producer(inputs[random.below(static_cast<std::uint32_t>(inputs.size()))]).index()];
     }
     const UnitId unit = problem.unit(op);
     const DeviceId from = assignment[op.index()];

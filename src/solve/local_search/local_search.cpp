@@ -14,7 +14,8 @@ constexpr double kOpsBetweenPolls = 100'000;
 
 }  // namespace
 
-Annealing::Annealing(const Budget& budget, std::uint64_t chain, std::uint64_t moves, double scale, double ops_per_move)
+Annealing::Annealing(const Budget& budget, std::uint64_t chain, std::uint64_t moves, double scale,
+                     double ops_per_move)
     : budget_(budget),
       random_(budget.seed, chain),
       moves_(budget.work_limit > 0 ? budget.work_limit / kChains : moves),
@@ -30,7 +31,9 @@ bool Annealing::next() {
   return true;
 }
 
-bool Annealing::accept(double delta) { return delta <= 0 || random_.unit() < std::exp(-delta / temperature_); }
+bool Annealing::accept(double delta) {
+  return delta <= 0 || random_.unit() < std::exp(-delta / temperature_);
+}
 
 SolveResult solveLocalSearch(const Problem& problem, const Budget& budget, Progress& progress) {
   Plan start;
@@ -38,19 +41,23 @@ SolveResult solveLocalSearch(const Problem& problem, const Budget& budget, Progr
     start = *progress.bestPlan();
   } else {
     Packing packing = pack(problem, budget);
-    if (packing.end == PackingEnd::kNone) return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
+    if (packing.end == PackingEnd::kNone)
+      return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
     if (packing.end == PackingEnd::kUnknown) return {SolveEnd::kStopped, ""};
     start.modes = problem.modes;
     start.assignment = std::move(packing.assignment);
   }
-  const auto anneal = problem.goal() == Goal::kThroughput                    ? annealPipeline
-                      : problem.modes.model == LatencyModel::kSubgraphCalls && problem.goal() == Goal::kLatency
-                          ? annealCalls
-                          : annealSchedule;
+  const auto anneal =
+      problem.goal() == Goal::kThroughput ? annealPipeline
+      : problem.modes.model == LatencyModel::kSubgraphCalls && problem.goal() == Goal::kLatency
+          ? annealCalls
+          : annealSchedule;
   std::vector<ChainResult> results(kChains);
-  parallelFor(kChains, budget.threads, [&](std::size_t chain) { results[chain] = anneal(problem, budget, start, chain); });
+  parallelFor(kChains, budget.threads,
+              [&](std::size_t chain) { results[chain] = anneal(problem, budget, start, chain); });
   // By value, the earlier chain on a tie: the same report for any number of threads.
-  std::stable_sort(results.begin(), results.end(), [](const ChainResult& a, const ChainResult& b) { return a.value < b.value; });
+  std::stable_sort(results.begin(), results.end(),
+                   [](const ChainResult& a, const ChainResult& b) { return a.value < b.value; });
   for (ChainResult& result : results) {
     if (!std::isfinite(result.value)) break;
     if (problem.goal() == Goal::kThroughput && problem.modes.replicate) {

@@ -1,8 +1,8 @@
 // Seeded local search for every goal and mode.
 //
-// Simulated annealing from the best plan so far, in several independent chains; the best of them is reported. Each chain makes a
-// fixed number of moves (or as many as the work limit allows), so that the result depends on the seed alone, not on threads or
-// clock. Heuristic: no bound.
+// Simulated annealing from the best plan so far, in several independent chains; the best of them is reported.
+// Each chain makes a fixed number of moves (or as many as the work limit allows), so that the result depends
+// on the seed alone, not on threads or clock. Heuristic: no bound.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ SolveResult solveLocalSearch(const Problem& problem, const Budget& budget, Progr
 // What the searches of each goal share: moves to make, temperature, the clock.
 class Annealing {
  public:
-  Annealing(const Budget& budget, std::uint64_t chain, std::uint64_t moves, double scale, double ops_per_move);
+  Annealing(const Budget& budget, std::uint64_t chain, std::uint64_t moves, double scale,
+            double ops_per_move);
 
   // False when the moves are used up or the budget is.
   bool next();
@@ -42,8 +43,10 @@ struct ChainResult {
   Plan decisions;
 };
 
-ChainResult annealPipeline(const Problem& problem, const Budget& budget, const Plan& start, std::uint64_t chain);
-ChainResult annealSchedule(const Problem& problem, const Budget& budget, const Plan& start, std::uint64_t chain);
+ChainResult annealPipeline(const Problem& problem, const Budget& budget, const Plan& start,
+                           std::uint64_t chain);
+ChainResult annealSchedule(const Problem& problem, const Budget& budget, const Plan& start,
+                           std::uint64_t chain);
 ChainResult annealCalls(const Problem& problem, const Budget& budget, const Plan& start, std::uint64_t chain);
 
 // Gives unused devices to the stages with the largest load, one by one, as long as the value falls.

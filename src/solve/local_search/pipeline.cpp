@@ -1,8 +1,9 @@
 // Annealing of pipelines: blocks of units move between devices.
 //
-// Under chain and convex each device has a rank, and an edge of the forward graph never goes to a device of smaller rank, so
-// every state is a chain; without contiguity any move is allowed. The search goes down a smooth maximum of the loads, so that a
-// move that relieves the second largest load is seen. Memory above the limits is let in at a price, never kept.
+// Under chain and convex each device has a rank, and an edge of the forward graph never goes to a device of
+// smaller rank, so every state is a chain; without contiguity any move is allowed. The search goes down a
+// smooth maximum of the loads, so that a move that relieves the second largest load is seen. Memory above the
+// limits is let in at a price, never kept.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,13 +19,14 @@
 namespace allot {
 namespace {
 
-constexpr double kSmooth = 8;      // exponent of the smooth maximum
-constexpr double kOverflow = 4;    // price of memory above the limit, in values
+constexpr double kSmooth = 8;               // exponent of the smooth maximum
+constexpr double kOverflow = 4;             // price of memory above the limit, in values
 constexpr std::uint64_t kRefresh = 20'000;  // accepted moves between two fresh sums
 
 class PipelineChain {
  public:
-  PipelineChain(const Problem& problem, const Plan& start) : problem_(problem), state_(std::in_place, problem, start.assignment) {
+  PipelineChain(const Problem& problem, const Plan& start)
+      : problem_(problem), state_(std::in_place, problem, start.assignment) {
     chain_ = problem.modes.contiguity != Contiguity::kNone;
     if (chain_) {
       const ModuleOrder order = moduleOrder(problem);
@@ -155,7 +157,8 @@ class PipelineChain {
 
   DeviceId pickTarget(std::uint32_t item, Random& random) const {
     const auto row = near_[item];
-    if (!row.empty() && random.below(2) == 0) return deviceOf(row[random.below(static_cast<std::uint32_t>(row.size()))]);
+    if (!row.empty() && random.below(2) == 0)
+      return deviceOf(row[random.below(static_cast<std::uint32_t>(row.size()))]);
     return DeviceId(random.below(static_cast<std::uint32_t>(problem_.deviceCount())));
   }
 
@@ -165,7 +168,8 @@ class PipelineChain {
     }
     if (problem_.modes.max_stages > 0 && state_->unitsOn(to) == 0) {
       std::uint32_t used = 0;
-      for (std::size_t d = 0; d < problem_.deviceCount(); ++d) used += state_->unitsOn(DeviceId(d)) > 0 ? 1 : 0;
+      for (std::size_t d = 0; d < problem_.deviceCount(); ++d)
+        used += state_->unitsOn(DeviceId(d)) > 0 ? 1 : 0;
       const bool leaves_empty = state_->unitsOn(deviceOf(item)) == items_[item].size();
       if (used + 1 - (leaves_empty ? 1 : 0) > problem_.modes.max_stages) return false;
     }
@@ -197,7 +201,8 @@ class PipelineChain {
   void spreadRanks() {
     std::vector<std::size_t> order(rank_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank_[a] < rank_[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return rank_[a] < rank_[b]; });
     for (std::size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<double>(i);
   }
 
@@ -219,16 +224,19 @@ class PipelineChain {
     for (std::size_t d = 0; d < problem_.deviceCount(); ++d) most = std::max(most, state_->load(DeviceId(d)));
     if (most <= 0) return 0;
     double sum = 0;
-    for (std::size_t d = 0; d < problem_.deviceCount(); ++d) sum += std::pow(state_->load(DeviceId(d)) / most, kSmooth);
+    for (std::size_t d = 0; d < problem_.deviceCount(); ++d)
+      sum += std::pow(state_->load(DeviceId(d)) / most, kSmooth);
     double energy = most * std::pow(sum, 1 / kSmooth);
-    if (problem_.modes.training_load == TrainingLoad::kMaxParts) energy = 0.5 * energy + 0.5 * state_->value();
+    if (problem_.modes.training_load == TrainingLoad::kMaxParts)
+      energy = 0.5 * energy + 0.5 * state_->value();
     return energy + overflow() * kOverflow * most;
   }
 };
 
 }  // namespace
 
-ChainResult annealPipeline(const Problem& problem, const Budget& budget, const Plan& start, std::uint64_t chain) {
+ChainResult annealPipeline(const Problem& problem, const Budget& budget, const Plan& start,
+                           std::uint64_t chain) {
   PipelineChain search(problem, start);
   const std::uint64_t moves = std::clamp<std::uint64_t>(400 * search.items(), 20'000, 500'000);
   Annealing annealing(budget, chain, moves, search.value(), static_cast<double>(problem.deviceCount()) * 20);
@@ -245,8 +253,11 @@ Plan addReplicas(const Problem& problem, Plan plan) {
     better = false;
     std::vector<std::size_t> order(plan.stages.size());
     std::iota(order.begin(), order.end(), 0);
-    const auto load = [&](std::size_t s) { return plan.devices[plan.stages[s].devices.front().index()].load_seconds; };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return load(a) > load(b); });
+    const auto load = [&](std::size_t s) {
+      return plan.devices[plan.stages[s].devices.front().index()].load_seconds;
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return load(a) > load(b); });
     if (order.empty()) return plan;
     const std::size_t heaviest = order.front();
     for (std::size_t d = 0; d < problem.deviceCount() && !better; ++d) {

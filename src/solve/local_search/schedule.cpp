@@ -48,9 +48,12 @@ class ScheduleChain {
       const std::uint32_t kind = random.below(10);
       undo_units_.clear();
       undo_shift_ = {0, 0};
-      if (kind < 4) moveUnit(random);
-      else if (kind < 6) moveWindow(random);
-      else shiftOp(random);
+      if (kind < 4)
+        moveUnit(random);
+      else if (kind < 6)
+        moveWindow(random);
+      else
+        shiftOp(random);
       if (undo_units_.empty() && undo_shift_.first == undo_shift_.second) continue;
       const double candidate = valueOf();
       if (!annealing.accept(candidate - current)) {
@@ -86,10 +89,12 @@ class ScheduleChain {
   void repairOrder() {
     std::vector<std::uint32_t> waiting(problem_.opCount());
     std::vector<std::uint8_t> listed(problem_.opCount(), 0);
-    for (std::size_t i = 0; i < waiting.size(); ++i) waiting[i] = static_cast<std::uint32_t>(problem_.graph.inputs(OpId(i)).size());
+    for (std::size_t i = 0; i < waiting.size(); ++i)
+      waiting[i] = static_cast<std::uint32_t>(problem_.graph.inputs(OpId(i)).size());
     std::vector<OpId> fixed;
     fixed.reserve(order_.size());
-    // An op is listed when its turn has come and its producers are listed; late producers pull their consumers along.
+    // An op is listed when its turn has come and its producers are listed; late producers pull their
+    // consumers along.
     std::vector<std::uint8_t> due(problem_.opCount(), 0);
     std::vector<OpId> stack;
     for (const OpId next : order_) {
@@ -115,7 +120,8 @@ class ScheduleChain {
   double valueOf() {
     if (!live_) {
       feasible_ = true;
-      for (std::size_t d = 0; d < used_.size(); ++d) feasible_ = feasible_ && used_[d] <= problem_.memoryLimit(DeviceId(d));
+      for (std::size_t d = 0; d < used_.size(); ++d)
+        feasible_ = feasible_ && used_[d] <= problem_.memoryLimit(DeviceId(d));
       return sweep_.run(order_, assignment_);
     }
     scratch_.assignment = assignment_;
@@ -145,7 +151,9 @@ class ScheduleChain {
     used_[to.index()] += size_[unit.index()];
   }
 
-  OpId randomOp(Random& random) const { return order_[random.below(static_cast<std::uint32_t>(order_.size()))]; }
+  OpId randomOp(Random& random) const {
+    return order_[random.below(static_cast<std::uint32_t>(order_.size()))];
+  }
 
   // To the device of a neighbour, or any.
   void moveUnit(Random& random) {
@@ -186,9 +194,11 @@ class ScheduleChain {
     const OpGraph& graph = problem_.graph;
     const OpId op = randomOp(random);
     std::uint32_t low = 0, high = static_cast<std::uint32_t>(order_.size() - 1);
-    for (const TensorId tensor : graph.inputs(op)) low = std::max(low, position_[graph.producer(tensor).index()] + 1);
+    for (const TensorId tensor : graph.inputs(op))
+      low = std::max(low, position_[graph.producer(tensor).index()] + 1);
     for (const TensorId tensor : graph.outputs(op)) {
-      for (const OpId consumer : graph.consumers(tensor)) high = std::min(high, position_[consumer.index()] - 1);
+      for (const OpId consumer : graph.consumers(tensor))
+        high = std::min(high, position_[consumer.index()] - 1);
     }
     const std::uint32_t from = position_[op.index()];
     constexpr std::uint32_t kReach = 200;  // far shifts cost as much as a sweep and seldom help
@@ -216,7 +226,8 @@ class ScheduleChain {
 
 }  // namespace
 
-ChainResult annealSchedule(const Problem& problem, const Budget& budget, const Plan& start, std::uint64_t chain) {
+ChainResult annealSchedule(const Problem& problem, const Budget& budget, const Plan& start,
+                           std::uint64_t chain) {
   ScheduleChain search(problem, start);
   const double size = static_cast<double>(problem.opCount() + problem.graph.tensor_consumers.items.size());
   const auto moves = static_cast<std::uint64_t>(std::clamp(kSweeps / size, 500.0, 200'000.0));

@@ -28,7 +28,8 @@ std::vector<Kind> kindsOf(const Problem& problem, const std::vector<Block>& bloc
   for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
     const Device& device = problem.cluster.devices[d];
     std::vector<bool> permission;
-    for (std::size_t b = 0; !all_alike && b < blocks.size(); ++b) permission.push_back(allowed(problem, blocks[b], DeviceId(d)));
+    for (std::size_t b = 0; !all_alike && b < blocks.size(); ++b)
+      permission.push_back(allowed(problem, blocks[b], DeviceId(d)));
     const double memory = problem.memoryLimit(DeviceId(d));
     Kind& kind = kinds[{device.cls.value, memory, device.host.value, permission}];
     kind.devices.emplace_back(d);
@@ -37,14 +38,20 @@ std::vector<Kind> kindsOf(const Problem& problem, const std::vector<Block>& bloc
   }
   std::vector<Kind> list;
   for (auto& [key, kind] : kinds) list.push_back(std::move(kind));
-  std::sort(list.begin(), list.end(), [](const Kind& a, const Kind& b) { return a.devices.front() < b.devices.front(); });
+  std::sort(list.begin(), list.end(),
+            [](const Kind& a, const Kind& b) { return a.devices.front() < b.devices.front(); });
   return list;
 }
 
 class LinearDp {
  public:
   LinearDp(const Problem& problem, const Budget& budget, Progress& progress)
-      : problem_(problem), budget_(budget), progress_(progress), order_(moduleOrder(problem)), blocks_(order_.blocks), kinds_(kindsOf(problem, blocks_)) {
+      : problem_(problem),
+        budget_(budget),
+        progress_(progress),
+        order_(moduleOrder(problem)),
+        blocks_(order_.blocks),
+        kinds_(kindsOf(problem, blocks_)) {
     for (const Kind& kind : kinds_) {
       stride_.push_back(states_);
       states_ *= kind.devices.size() + 1;
@@ -85,7 +92,7 @@ class LinearDp {
   std::vector<std::size_t> stride_;
   std::size_t states_ = 1;
   std::vector<std::vector<UnitId>> cells_;
-  std::vector<double> best_;     // [cell * states + devices used from here on]
+  std::vector<double> best_;  // [cell * states + devices used from here on]
   std::vector<Choice> choice_;
   double cutoff_ = kInfinity;
   // The growing segment.
@@ -99,7 +106,8 @@ class LinearDp {
 
   void joinCells() {
     double transitions = 0;
-    for (const Kind& kind : kinds_) transitions += problem_.modes.replicate ? static_cast<double>(kind.devices.size()) : 1;
+    for (const Kind& kind : kinds_)
+      transitions += problem_.modes.replicate ? static_cast<double>(kind.devices.size()) : 1;
     const double most = std::sqrt(kWork / (static_cast<double>(states_) * transitions));
     const std::size_t cells = std::clamp<std::size_t>(static_cast<std::size_t>(most), 20, 3000);
     const std::size_t step = (blocks_.size() + cells - 1) / cells;
@@ -134,7 +142,8 @@ class LinearDp {
     if (!std::isnan(single) && problem_.tensor_matrix[tensor.index()] < 0) return single;
     double sum = 0;
     for (std::size_t d = 0; d < problem_.deviceCount(); ++d) {
-      sum += sends ? problem_.transferSeconds(tensor, here, DeviceId(d)) : problem_.transferSeconds(tensor, DeviceId(d), here);
+      sum += sends ? problem_.transferSeconds(tensor, here, DeviceId(d))
+                   : problem_.transferSeconds(tensor, DeviceId(d), here);
     }
     return sum / static_cast<double>(std::max<std::size_t>(1, problem_.deviceCount() - 1));
   }
@@ -178,7 +187,8 @@ class LinearDp {
     for (std::size_t c = from; c < to; ++c) {
       for (const UnitId unit : cells_[c]) {
         for (const OpId op : problem_.unitOps(unit)) {
-          for (const TensorId tensor : graph.outputs(op)) ends_[tensor.index()] = has_producer_[tensor.index()] = 0;
+          for (const TensorId tensor : graph.outputs(op))
+            ends_[tensor.index()] = has_producer_[tensor.index()] = 0;
           for (const TensorId tensor : graph.inputs(op)) ends_[tensor.index()] = stashed_[tensor.index()] = 0;
         }
       }
@@ -186,14 +196,16 @@ class LinearDp {
   }
 
   double load(std::size_t kind, std::size_t replicas) const {
-    const double both = problem_.modes.overlap == Overlap::kSum ? compute_[kind] + communication_[kind]
-                                                                : std::max(compute_[kind], communication_[kind]);
+    const double both = problem_.modes.overlap == Overlap::kSum
+                            ? compute_[kind] + communication_[kind]
+                            : std::max(compute_[kind], communication_[kind]);
     const double r = static_cast<double>(replicas);
     double sync = 0;
     if (replicas > 1 && trains_) {
       const Link* link = problem_.pairLink(kinds_[kind].devices[0], kinds_[kind].devices[1]);
       if (link != nullptr) {
-        sync = 2 * (r - 1) / r * static_cast<double>(weights_) / link->bandwidth_bytes_per_second + 2 * (r - 1) * link->latency_seconds;
+        sync = 2 * (r - 1) / r * static_cast<double>(weights_) / link->bandwidth_bytes_per_second +
+               2 * (r - 1) * link->latency_seconds;
       }
     }
     return both / r + sync;
@@ -212,7 +224,9 @@ class LinearDp {
       bool alive = false;
       for (std::size_t k = 0; k < kinds_.size(); ++k) {
         const std::size_t most = problem_.modes.replicate ? kinds_[k].devices.size() : 1;
-        if (!permitted_[k] || resident_ > kinds_[k].memory || compute_[k] / static_cast<double>(most) >= cutoff_) continue;
+        if (!permitted_[k] || resident_ > kinds_[k].memory ||
+            compute_[k] / static_cast<double>(most) >= cutoff_)
+          continue;
         alive = true;
         for (std::size_t replicas = 1; replicas <= most; ++replicas) place(from, to, k, replicas);
       }
@@ -227,7 +241,8 @@ class LinearDp {
     const double* rest = &best_[to * states_];
     for (std::size_t state = 0; state < states_; ++state) {
       if (rest[state] == kInfinity || used(state, kind) + replicas > kinds_[kind].devices.size()) continue;
-      const std::size_t after = problem_.modes.max_stages > 0 || problem_.modes.in_flight ? devicesUsed(state) : 0;
+      const std::size_t after =
+          problem_.modes.max_stages > 0 || problem_.modes.in_flight ? devicesUsed(state) : 0;
       if (problem_.modes.max_stages > 0 && after + 1 > problem_.modes.max_stages) continue;
       if (problem_.modes.in_flight) {
         const double samples = std::ceil(static_cast<double>(after + 1) / static_cast<double>(replicas));
@@ -237,7 +252,8 @@ class LinearDp {
       const double value = std::max(stage, rest[state]);
       if (value >= best_[index]) continue;
       best_[index] = value;
-      choice_[index] = {static_cast<std::uint32_t>(to), static_cast<std::uint16_t>(kind), static_cast<std::uint16_t>(replicas)};
+      choice_[index] = {static_cast<std::uint32_t>(to), static_cast<std::uint16_t>(kind),
+                        static_cast<std::uint16_t>(replicas)};
     }
   }
 
@@ -253,7 +269,8 @@ class LinearDp {
     for (std::size_t cell = 0; cell < cells_.size();) {
       const Choice choice = choice_[cell * states_ + state];
       PlanStage& stage = plan.stages.emplace_back();
-      for (std::uint16_t r = 0; r < choice.replicas; ++r) stage.devices.push_back(kinds_[choice.kind].devices[taken[choice.kind]++]);
+      for (std::uint16_t r = 0; r < choice.replicas; ++r)
+        stage.devices.push_back(kinds_[choice.kind].devices[taken[choice.kind]++]);
       for (; cell < choice.to; ++cell) {
         for (const UnitId unit : cells_[cell]) {
           for (const OpId op : problem_.unitOps(unit)) {
