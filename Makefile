@@ -49,7 +49,7 @@ tsan: packages ## Run all tests under the thread sanitizer
 fuzz: packages packages-dev ## Run every fuzz target for FUZZ_SECONDS each
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS) --target fuzz/all
-	scripts/run-fuzz.sh build/fuzz $(FUZZ_SECONDS)
+	fuzz/run $(FUZZ_SECONDS) build/fuzz
 
 format: packages-dev ## Format all sources in place
 	clang-format -i $(FORMATTED)

@@ -1,0 +1,206 @@
+#include "support/brute_force.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "allot/check.h"
+
+namespace allot {
+namespace {
+
+class BruteForce {
+ public:
+  explicit BruteForce(const Problem& problem) : problem_(problem), devices_(problem.deviceCount()) {}
+
+  std::optional<double> run() {
+    plan_.modes = problem_.modes;
+    plan_.status = Status::kFeasible;
+    plan_.bound = std::numeric_limits<double>::quiet_NaN();
+    plan_.assignment.assign(problem_.opCount(), DeviceId(0));
+    assign(0);
+    return best_;
+  }
+
+ private:
+  const Problem& problem_;
+  std::size_t devices_;
+  Plan plan_;
+  std::optional<double> best_;
+
+  // The checker recomputes the value; asked twice, first for the value, then whether the plan that claims it is valid.
+  void judge() {
+    plan_.value = 0;
+    const double value = check(problem_, plan_).value;
+    if (best_ && !(value < *best_)) return;
+    plan_.value = value;
+    if (check(problem_, plan_).ok()) best_ = value;
+  }
+
+  void assign(std::size_t op) {
+    if (op == problem_.opCount()) {
+      if (problem_.goal() == Goal::kThroughput) pipelines();
+      else if (problem_.goal() == Goal::kLatency && problem_.modes.model == LatencyModel::kSubgraphCalls) calls(0, {});
+      else schedules();
+      return;
+    }
+    for (std::size_t d = 0; d < devices_; ++d) {
+      if (!problem_.allowed(problem_.unit(OpId(op)), DeviceId(d))) continue;
+      const OpId first = problem_.unitOps(problem_.unit(OpId(op))).front();
+      if (first.index() < op && plan_.assignment[first.index()] != DeviceId(d)) continue;
+      plan_.assignment[op] = DeviceId(d);
+      assign(op + 1);
+    }
+  }
+
+  // Every order of the used devices, every way to hand out the others as replicas.
+  void pipelines() {
+    plan_.stages.clear();
+    for (std::size_t d = 0; d < devices_; ++d) {
+      PlanStage stage{{DeviceId(d)}, {}};
+      for (std::size_t i = 0; i < problem_.opCount(); ++i) {
+        if (plan_.assignment[i] == DeviceId(d)) stage.ops.emplace_back(i);
+      }
+      if (!stage.ops.empty()) plan_.stages.push_back(stage);
+    }
+    const std::vector<PlanStage> stages = plan_.stages;
+    std::vector<std::size_t> order(stages.size());
+    std::iota(order.begin(), order.end(), 0);
+    const bool orders_matter = problem_.modes.contiguity == Contiguity::kChain;
+    do {
+      for (std::size_t s = 0; s < stages.size(); ++s) plan_.stages[s] = stages[order[s]];
+      replicas(0);
+    } while (orders_matter && std::next_permutation(order.begin(), order.end()));
+  }
+
+  void replicas(std::size_t device) {
+    if (device == devices_ || !problem_.modes.replicate) return judge();
+    replicas(device + 1);
+    for (const PlanStage& stage : plan_.stages) {
+      for (const DeviceId d : stage.devices) {
+        if (d == DeviceId(device)) return;
+      }
+    }
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+      plan_.stages[s].devices.emplace_back(device);
+      replicas(device + 1);
+      plan_.stages[s].devices.pop_back();
+    }
+  }
+
+  void calls(std::size_t op, std::vector<std::uint32_t> label) {
+    if (op < problem_.opCount()) {
+      label.push_back(0);
+      const bool accelerator = problem_.cluster.isAccelerator(plan_.assignment[op]);
+      for (std::uint32_t c = 0; c < (accelerator ? problem_.modes.calls : 1); ++c) {
+        label.back() = c;
+        calls(op + 1, label);
+      }
+      return;
+    }
+    plan_.stages.clear();
+    for (std::uint32_t c = 0; c < problem_.modes.calls; ++c) {
+      for (std::size_t d = 0; d < devices_; ++d) {
+        PlanStage call{{DeviceId(d)}, {}};
+        for (std::size_t i = 0; i < label.size(); ++i) {
+          if (problem_.cluster.isAccelerator(DeviceId(d)) && plan_.assignment[i] == DeviceId(d) && label[i] == c) call.ops.emplace_back(i);
+        }
+        if (!call.ops.empty()) plan_.stages.push_back(call);
+      }
+    }
+    judge();
+  }
+
+  // All permutations of ops and transfers that respect precedence, each item appended to what it holds.
+  void schedules() {
+    plan_.transfers.clear();
+    const OpGraph& graph = problem_.graph;
+    for (std::size_t t = 0; t < problem_.firstOrderTensor(); ++t) {
+      const DeviceId from = plan_.assignment[graph.tensor_producer[t].index()];
+      for (const OpId consumer : graph.tensor_consumers[t]) {
+        const DeviceId to = plan_.assignment[consumer.index()];
+        if (to == from) continue;
+        PlanTransfer* known = nullptr;
+        for (PlanTransfer& transfer : plan_.transfers) {
+          if (transfer.tensor == TensorId(t) && transfer.to == to) known = &transfer;
+        }
+        if (known != nullptr && problem_.modes.send == Send::kOnce) known->consumers.push_back(consumer);
+        else plan_.transfers.push_back({TensorId(t), {consumer}, from, to, 0, 0});
+      }
+    }
+    plan_.start.assign(problem_.opCount(), 0);
+    plan_.end.assign(problem_.opCount(), 0);
+    items_done_.assign(problem_.opCount() + plan_.transfers.size(), false);
+    device_free_.assign(devices_, 0);
+    port_free_.assign(2 * devices_, 0);
+    permute(0);
+  }
+
+  std::vector<bool> items_done_;
+  std::vector<double> device_free_, port_free_;
+
+  bool opReady(std::size_t op, double& ready) const {
+    const OpGraph& graph = problem_.graph;
+    ready = problem_.goal() == Goal::kCompletion ? problem_.model_release[graph.op_model[op].index()] : 0;
+    for (const TensorId tensor : graph.inputs(OpId(op))) {
+      const std::size_t producer = graph.producer(tensor).index();
+      if (!items_done_[producer]) return false;
+      ready = std::max(ready, plan_.end[producer]);
+    }
+    for (std::size_t t = 0; t < plan_.transfers.size(); ++t) {
+      const auto& consumers = plan_.transfers[t].consumers;
+      if (std::find(consumers.begin(), consumers.end(), OpId(op)) == consumers.end()) continue;
+      if (!items_done_[problem_.opCount() + t]) return false;
+      ready = std::max(ready, plan_.transfers[t].end);
+    }
+    return true;
+  }
+
+  void permute(std::size_t done) {
+    const std::size_t n = problem_.opCount();
+    if (done == items_done_.size()) return judge();
+    for (std::size_t item = 0; item < items_done_.size(); ++item) {
+      if (items_done_[item]) continue;
+      const std::vector<double> device_before = device_free_, port_before = port_free_;
+      if (item < n) {
+        double ready = 0;
+        if (!opReady(item, ready)) continue;
+        const DeviceId on = plan_.assignment[item];
+        const double seconds = problem_.opSeconds(OpId(item), on);
+        if (seconds > 0) ready = std::max(ready, device_free_[on.index()]);
+        plan_.start[item] = ready;
+        plan_.end[item] = ready + seconds;
+        if (seconds > 0) device_free_[on.index()] = plan_.end[item] + problem_.cluster.classOf(on).launch_seconds;
+        if (best_ && problem_.goal() == Goal::kLatency && plan_.end[item] >= *best_) {
+          device_free_ = device_before;
+          continue;
+        }
+      } else {
+        PlanTransfer& transfer = plan_.transfers[item - n];
+        const std::size_t producer = problem_.graph.producer(transfer.tensor).index();
+        if (!items_done_[producer]) continue;
+        const double seconds = problem_.transferSeconds(transfer.tensor, transfer.from, transfer.to);
+        double start = plan_.end[producer];
+        if (problem_.modes.link_mode != LinkMode::kFree && seconds > 0) {
+          const std::size_t receive = transfer.to.index() + (problem_.modes.link_mode == LinkMode::kHalfDuplex ? 0 : devices_);
+          start = std::max({start, port_free_[transfer.from.index()], port_free_[receive]});
+          port_free_[transfer.from.index()] = port_free_[receive] = start + seconds;
+        }
+        transfer.start = start;
+        transfer.end = start + seconds;
+      }
+      items_done_[item] = true;
+      permute(done + 1);
+      items_done_[item] = false;
+      device_free_ = device_before;
+      port_free_ = port_before;
+    }
+  }
+};
+
+}  // namespace
+
+std::optional<double> bruteForce(const Problem& problem) { return BruteForce(problem).run(); }
+
+}  // namespace allot
