@@ -10,6 +10,8 @@
 namespace allot {
 namespace {
 
+constexpr double kGrid = 0.25;
+
 class BruteForce {
  public:
   explicit BruteForce(const Problem& problem) : problem_(problem), devices_(problem.deviceCount()) {}
@@ -132,6 +134,9 @@ class BruteForce {
     plan_.start.assign(problem_.opCount(), 0);
     plan_.end.assign(problem_.opCount(), 0);
     items_done_.assign(problem_.opCount() + plan_.transfers.size(), false);
+    horizon_ = *std::max_element(problem_.model_release.begin(), problem_.model_release.end());
+    for (std::size_t i = 0; i < problem_.opCount(); ++i) horizon_ += problem_.busySeconds(OpId(i), plan_.assignment[i]);
+    for (const PlanTransfer& t : plan_.transfers) horizon_ += problem_.transferSeconds(t.tensor, t.from, t.to);
     device_free_.assign(devices_, 0);
     port_free_.assign(2 * devices_, 0);
     permute(0);
@@ -139,6 +144,7 @@ class BruteForce {
 
   std::vector<bool> items_done_;
   std::vector<double> device_free_, port_free_;
+  double horizon_ = 0;
 
   bool opReady(std::size_t op, double& ready) const {
     const OpGraph& graph = problem_.graph;
@@ -157,45 +163,72 @@ class BruteForce {
     return true;
   }
 
+  // Waiting can only pay under live memory; then every start on the grid until all could have run one after another.
+  std::vector<double> startsFrom(double earliest) const {
+    std::vector<double> list{earliest};
+    if (problem_.modes.memory != MemoryModel::kLive) return list;
+    for (double start = earliest + kGrid; start <= horizon_; start += kGrid) list.push_back(start);
+    return list;
+  }
+
   void permute(std::size_t done) {
-    const std::size_t n = problem_.opCount();
     if (done == items_done_.size()) return judge();
     for (std::size_t item = 0; item < items_done_.size(); ++item) {
       if (items_done_[item]) continue;
       const std::vector<double> device_before = device_free_, port_before = port_free_;
-      if (item < n) {
-        double ready = 0;
-        if (!opReady(item, ready)) continue;
-        const DeviceId on = plan_.assignment[item];
-        const double seconds = problem_.opSeconds(OpId(item), on);
-        if (seconds > 0) ready = std::max(ready, device_free_[on.index()]);
-        plan_.start[item] = ready;
-        plan_.end[item] = ready + seconds;
-        if (seconds > 0) device_free_[on.index()] = plan_.end[item] + problem_.cluster.classOf(on).launch_seconds;
-        if (best_ && problem_.goal() == Goal::kLatency && plan_.end[item] >= *best_) {
-          device_free_ = device_before;
-          continue;
-        }
-      } else {
-        PlanTransfer& transfer = plan_.transfers[item - n];
-        const std::size_t producer = problem_.graph.producer(transfer.tensor).index();
-        if (!items_done_[producer]) continue;
-        const double seconds = problem_.transferSeconds(transfer.tensor, transfer.from, transfer.to);
-        double start = plan_.end[producer];
-        if (problem_.modes.link_mode != LinkMode::kFree && seconds > 0) {
-          const std::size_t receive = transfer.to.index() + (problem_.modes.link_mode == LinkMode::kHalfDuplex ? 0 : devices_);
-          start = std::max({start, port_free_[transfer.from.index()], port_free_[receive]});
-          port_free_[transfer.from.index()] = port_free_[receive] = start + seconds;
-        }
-        transfer.start = start;
-        transfer.end = start + seconds;
+      double earliest = 0;
+      if (!earliestStart(item, earliest)) continue;
+      for (const double start : startsFrom(earliest)) {
+        const double end = begin(item, start);
+        items_done_[item] = true;
+        if (!(best_ && problem_.goal() == Goal::kLatency && end >= *best_)) permute(done + 1);
+        items_done_[item] = false;
+        device_free_ = device_before;
+        port_free_ = port_before;
       }
-      items_done_[item] = true;
-      permute(done + 1);
-      items_done_[item] = false;
-      device_free_ = device_before;
-      port_free_ = port_before;
     }
+  }
+
+  std::size_t receivePort(const PlanTransfer& transfer) const {
+    return transfer.to.index() + (problem_.modes.link_mode == LinkMode::kHalfDuplex ? 0 : devices_);
+  }
+
+  bool earliestStart(std::size_t item, double& start) const {
+    const std::size_t n = problem_.opCount();
+    if (item < n) {
+      if (!opReady(item, start)) return false;
+      const DeviceId on = plan_.assignment[item];
+      if (problem_.opSeconds(OpId(item), on) > 0) start = std::max(start, device_free_[on.index()]);
+      return true;
+    }
+    const PlanTransfer& transfer = plan_.transfers[item - n];
+    const std::size_t producer = problem_.graph.producer(transfer.tensor).index();
+    if (!items_done_[producer]) return false;
+    start = plan_.end[producer];
+    const bool ports = problem_.modes.link_mode != LinkMode::kFree;
+    if (ports && problem_.transferSeconds(transfer.tensor, transfer.from, transfer.to) > 0) {
+      start = std::max({start, port_free_[transfer.from.index()], port_free_[receivePort(transfer)]});
+    }
+    return true;
+  }
+
+  double begin(std::size_t item, double start) {
+    const std::size_t n = problem_.opCount();
+    if (item < n) {
+      const DeviceId on = plan_.assignment[item];
+      const double seconds = problem_.opSeconds(OpId(item), on);
+      plan_.start[item] = start;
+      plan_.end[item] = start + seconds;
+      if (seconds > 0) device_free_[on.index()] = plan_.end[item] + problem_.cluster.classOf(on).launch_seconds;
+      return plan_.end[item];
+    }
+    PlanTransfer& transfer = plan_.transfers[item - n];
+    transfer.start = start;
+    transfer.end = start + problem_.transferSeconds(transfer.tensor, transfer.from, transfer.to);
+    if (problem_.modes.link_mode != LinkMode::kFree && transfer.end > start) {
+      port_free_[transfer.from.index()] = port_free_[receivePort(transfer)] = transfer.end;
+    }
+    return transfer.end;
   }
 };
 

@@ -91,7 +91,7 @@ class Generator {
     // "*" to "*" covers every pair and every host; a second entry is more specific.
     cluster.links.push_back({LinkEnd::kAny, LinkEnd::kAny, 0, 0, quarter(2), 4});
     if (random_.below(2) == 0) {
-      cluster.links.push_back({LinkEnd::kDevice, LinkEnd::kAny, random_.below(devices), 0, quarter(2), 8});
+      cluster.links.push_back({LinkEnd::kDevice, LinkEnd::kAny, random_.below(devices), 0, quarter(2), 2});
     }
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 
 #include "solve/baselines/list_schedule.h"
 
@@ -88,7 +87,9 @@ std::vector<double> upwardRank(const Problem& problem, const std::vector<double>
                                const std::vector<double>& transfer) {
   const OpGraph& graph = problem.graph;
   std::vector<double> rank(problem.opCount(), 0);
-  for (const OpId v : graph.topologicalOrder() | std::views::reverse) {
+  const auto order = graph.topologicalOrder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const OpId v = *it;
     double behind = 0;
     for (const TensorId tensor : graph.outputs(v)) {
       const double cost = transfer.empty() ? 0 : transfer[tensor.index()];
@@ -120,7 +121,9 @@ std::optional<std::vector<double>> optimisticCosts(const Problem& problem, const
   std::vector<double> cost(problem.opCount() * devices, 0);
   std::vector<double> from_start(devices);  // of the consumer: its own time and what follows
   std::size_t done = 0;
-  for (const OpId v : graph.topologicalOrder() | std::views::reverse) {
+  const auto order = graph.topologicalOrder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const OpId v = *it;
     if (done++ % kPollInterval == 0 && budget.stopped()) return std::nullopt;
     double* row = &cost[v.index() * devices];
     for (const TensorId tensor : graph.outputs(v)) {
