@@ -48,7 +48,7 @@ tsan: packages ## Run all tests under the thread sanitizer
 
 fuzz: packages packages-dev ## Run every fuzz target for FUZZ_SECONDS each
 	cmake --preset fuzz
-	cmake --build --preset fuzz -j $(JOBS) --target fuzz/all
+	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	fuzz/run $(FUZZ_SECONDS) build/fuzz
 
 format: packages-dev ## Format all sources in place

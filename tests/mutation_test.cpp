@@ -17,11 +17,15 @@ struct Mutation {
   bool sure = true;
 };
 
-bool hasSchedule(const Plan& plan) { return !plan.start.empty(); }
+bool hasSchedule(const Plan& plan) {
+  return !plan.start.empty();
+}
 
 Mutation mutate(const Problem& problem, Plan& plan, Random& random) {
   const auto op = random.below(static_cast<std::uint32_t>(problem.opCount()));
-  const auto device = [&] { return DeviceId(random.below(static_cast<std::uint32_t>(problem.deviceCount()))); };
+  const auto device = [&] {
+    return DeviceId(random.below(static_cast<std::uint32_t>(problem.deviceCount())));
+  };
   switch (random.below(12)) {
     case 0:
       plan.value = plan.value * 0.99 - 1e-6;
@@ -83,7 +87,8 @@ bool stillValid(const Problem& problem, const Plan& mutant) {
   if (!again.valid() || std::fabs(again.plan.value - mutant.value) > 1e-9 * mutant.value) return false;
   for (std::size_t d = 0; d < mutant.devices.size(); ++d) {
     const DeviceUse &a = again.plan.devices[d], &b = mutant.devices[d];
-    if (std::fabs(a.compute_seconds - b.compute_seconds) > 1e-12 || std::fabs(a.memory_bytes - b.memory_bytes) > 1e-6 ||
+    if (std::fabs(a.compute_seconds - b.compute_seconds) > 1e-12 ||
+        std::fabs(a.memory_bytes - b.memory_bytes) > 1e-6 ||
         std::fabs(a.communication_seconds - b.communication_seconds) > 1e-12) {
       return false;
     }
@@ -123,7 +128,9 @@ TEST_P(Mutants, InvalidOnesAreRejected) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Mutants, testing::Values(Goal::kThroughput, Goal::kLatency, Goal::kCompletion),
-                         [](const testing::TestParamInfo<Goal>& info) { return std::string(name(info.param)); });
+                         [](const testing::TestParamInfo<Goal>& info) {
+                           return std::string(name(info.param));
+                         });
 
 }  // namespace
 }  // namespace allot

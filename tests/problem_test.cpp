@@ -28,29 +28,34 @@ TEST(Links, TheMostSpecificWins) {
     {"from": "gpu", "to": "*", "latency": 2, "bandwidth": 100}, {"from": "g0", "to": "g1", "latency": 3, "bandwidth": 100},
     {"from": "h", "to": "g0", "latency": 4, "bandwidth": 100})"));
   const TensorId t(0);
-  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(0), DeviceId(1)), 4);   // device to device
-  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(0), DeviceId(2)), 3);   // class to any
-  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(2), DeviceId(1)), 2);   // any to any
-  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(2), DeviceId(0)), 5);   // host to device: 1 + 3
-  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(1), DeviceId(0)), 5);   // host + device (4) before class + any (2)
+  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(0), DeviceId(1)), 4);  // device to device
+  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(0), DeviceId(2)), 3);  // class to any
+  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(2), DeviceId(1)), 2);  // any to any
+  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(2), DeviceId(0)), 5);  // host to device: 1 + 3
+  EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(1), DeviceId(0)),
+                   5);  // host + device (4) before class + any (2)
   EXPECT_DOUBLE_EQ(p.transferSeconds(t, DeviceId(1), DeviceId(1)), 0);
 }
 
 TEST(Links, OnATieTheMoreSpecificFromThenTheLaterEntry) {
-  const Problem p = read(linked(R"({"from": "*", "to": "*", "bandwidth": 100}, {"from": "*", "to": "gpu", "latency": 1, "bandwidth": 100},
+  const Problem p = read(linked(
+      R"({"from": "*", "to": "*", "bandwidth": 100}, {"from": "*", "to": "gpu", "latency": 1, "bandwidth": 100},
     {"from": "gpu", "to": "*", "latency": 2, "bandwidth": 100}, {"from": "gpu", "to": "*", "latency": 3, "bandwidth": 100})"));
   EXPECT_DOUBLE_EQ(p.transferSeconds(TensorId(0), DeviceId(0), DeviceId(1)), 4);
 }
 
 TEST(Links, AMissingPairIsNamed) {
   Warnings warnings;
-  const auto p = readProblem(linked(R"({"from": "g0", "to": "*"})", R"(, "goal": "latency")"), "x.json", {}, nullptr, warnings);
+  const auto p = readProblem(linked(R"({"from": "g0", "to": "*"})", R"(, "goal": "latency")"), "x.json", {},
+                             nullptr, warnings);
   ASSERT_FALSE(p);
-  EXPECT_NE(p.error().text().find("x.json: links: no link from g1 to g0"), std::string::npos) << p.error().text();
+  EXPECT_NE(p.error().text().find("x.json: links: no link from g1 to g0"), std::string::npos)
+      << p.error().text();
 }
 
 TEST(Transfers, DefaultFollowsTheLinksToTheHost) {
-  const std::string to_host = R"({"from": "gpu", "to": "h", "bandwidth": 50}, {"from": "h", "to": "gpu", "bandwidth": 25},
+  const std::string to_host =
+      R"({"from": "gpu", "to": "h", "bandwidth": 50}, {"from": "h", "to": "gpu", "bandwidth": 25},
     {"from": "*", "to": "*", "bandwidth": 100})";
   EXPECT_EQ(read(linked(to_host)).transfers(), Transfers::kViaHost);
   EXPECT_EQ(read(linked(R"({"from": "*", "to": "*", "bandwidth": 100})")).transfers(), Transfers::kByLink);
@@ -79,7 +84,8 @@ TEST(Conflict, NamesTheOpAndTheMissingBytes) {
   const SolveOutcome outcome = solve(p, {});
   EXPECT_EQ(outcome.plan.status, Status::kInfeasible);
   ASSERT_EQ(outcome.conflict.facts.size(), 1u);
-  EXPECT_NE(outcome.conflict.facts[0].find("\"big\" needs 130 bytes"), std::string::npos) << outcome.conflict.facts[0];
+  EXPECT_NE(outcome.conflict.facts[0].find("\"big\" needs 130 bytes"), std::string::npos)
+      << outcome.conflict.facts[0];
   EXPECT_NE(outcome.conflict.facts[0].find("30 bytes are missing"), std::string::npos);
 }
 
@@ -91,7 +97,9 @@ TEST(Conflict, TheDeletionFilterKeepsOnlyWhatIsNeeded) {
     "constraints": {"pin": {"a": "g0", "b": "g0", "c": "g1"}}})");
   const SolveOutcome outcome = solve(p, {});
   EXPECT_EQ(outcome.plan.status, Status::kInfeasible);
-  EXPECT_EQ(outcome.conflict.facts, (std::vector<std::string>{"the memory of the devices", "op \"a\" is pinned to g0", "op \"b\" is pinned to g0"}));
+  EXPECT_EQ(outcome.conflict.facts,
+            (std::vector<std::string>{"the memory of the devices", "op \"a\" is pinned to g0",
+                                      "op \"b\" is pinned to g0"}));
 }
 
 TEST(Options, EveryOptionReadsBackWhatItWrites) {
@@ -123,7 +131,8 @@ TEST(Units, AreReadWithTheirFactorsAndRefusedOtherwise) {
   EXPECT_EQ(*parseBytes("512MB"), 512'000'000);
   EXPECT_DOUBLE_EQ(*parseBytesPerSecond("12.5GB/s"), 12.5e9);
   EXPECT_DOUBLE_EQ(*parseShare("5%"), 0.05);
-  for (const char* bad : {"", "x", "12 bananas", "nan", "inf", "1e999", "-1GB"}) EXPECT_FALSE(parseBytes(bad)) << bad;
+  for (const char* bad : {"", "x", "12 bananas", "nan", "inf", "1e999", "-1GB"})
+    EXPECT_FALSE(parseBytes(bad)) << bad;
   EXPECT_FALSE(parseSeconds("3 parsecs"));
   EXPECT_FALSE(parseBytesPerSecond("3GB"));
 }

@@ -1,4 +1,5 @@
-// Random tiny problems over all goals, modes and constraints: evaluator, checker, bounds, solvers and plain enumeration agree.
+// Random tiny problems over all goals, modes and constraints: evaluator, checker, bounds, solvers and plain
+// enumeration agree.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +14,8 @@ namespace {
 
 constexpr double kTolerance = 1e-9;
 
-// 10,000 problems by default: 3 goals x 10 shards, each with its own seeds. ALLOT_PROPERTY_SCALE multiplies them.
+// 10,000 problems by default: 3 goals x 10 shards, each with its own seeds. ALLOT_PROPERTY_SCALE multiplies
+// them.
 std::uint64_t problemsPerShard() {
   const char* scale = std::getenv("ALLOT_PROPERTY_SCALE");
   return static_cast<std::uint64_t>(334 * (scale != nullptr ? std::atof(scale) : 1));
@@ -38,7 +40,9 @@ class Property : public testing::TestWithParam<Shard> {
   }
 };
 
-bool near(double a, double b) { return std::fabs(a - b) <= kTolerance * std::max({1e-30, std::fabs(a), std::fabs(b)}); }
+bool near(double a, double b) {
+  return std::fabs(a - b) <= kTolerance * std::max({1e-30, std::fabs(a), std::fabs(b)});
+}
 
 // Whatever the evaluator says of a random assignment, the checker says too.
 TEST_P(Property, EvaluatorAgreesWithChecker) {
@@ -60,8 +64,8 @@ TEST_P(Property, EvaluatorAgreesWithChecker) {
     evaluated.plan.status = Status::kFeasible;
     evaluated.plan.bound = 0;
     const CheckReport report = check(problem, evaluated.plan);
-    EXPECT_EQ(evaluated.valid(), report.ok())
-        << (evaluated.valid() ? "" : evaluated.violations.front()) << " / " << (report.ok() ? "" : report.violations.front());
+    EXPECT_EQ(evaluated.valid(), report.ok()) << (evaluated.valid() ? "" : evaluated.violations.front())
+                                              << " / " << (report.ok() ? "" : report.violations.front());
     if (evaluated.valid()) {
       EXPECT_TRUE(near(evaluated.plan.value, report.value)) << evaluated.plan.value << " / " << report.value;
     }
@@ -154,9 +158,11 @@ std::vector<Shard> shards() {
   return list;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Property, testing::ValuesIn(shards()), [](const testing::TestParamInfo<Shard>& info) {
-  return std::string(name(info.param.goal)) + "_" + std::to_string(info.param.number);
-});
+INSTANTIATE_TEST_SUITE_P(All, Property, testing::ValuesIn(shards()),
+                         [](const testing::TestParamInfo<Shard>& info) {
+                           return std::string(name(info.param.goal)) + "_" +
+                                  std::to_string(info.param.number);
+                         });
 
 }  // namespace
 }  // namespace allot

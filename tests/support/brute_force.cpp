@@ -31,7 +31,8 @@ class BruteForce {
   Plan plan_;
   std::optional<double> best_;
 
-  // The checker recomputes the value; asked twice, first for the value, then whether the plan that claims it is valid.
+  // The checker recomputes the value; asked twice, first for the value, then whether the plan that claims it
+  // is valid.
   void judge() {
     plan_.value = 0;
     const double value = check(problem_, plan_).value;
@@ -42,9 +43,12 @@ class BruteForce {
 
   void assign(std::size_t op) {
     if (op == problem_.opCount()) {
-      if (problem_.goal() == Goal::kThroughput) pipelines();
-      else if (problem_.goal() == Goal::kLatency && problem_.modes.model == LatencyModel::kSubgraphCalls) calls(0, {});
-      else schedules();
+      if (problem_.goal() == Goal::kThroughput)
+        pipelines();
+      else if (problem_.goal() == Goal::kLatency && problem_.modes.model == LatencyModel::kSubgraphCalls)
+        calls(0, {});
+      else
+        schedules();
       return;
     }
     for (std::size_t d = 0; d < devices_; ++d) {
@@ -106,7 +110,9 @@ class BruteForce {
       for (std::size_t d = 0; d < devices_; ++d) {
         PlanStage call{{DeviceId(d)}, {}};
         for (std::size_t i = 0; i < label.size(); ++i) {
-          if (problem_.cluster.isAccelerator(DeviceId(d)) && plan_.assignment[i] == DeviceId(d) && label[i] == c) call.ops.emplace_back(i);
+          if (problem_.cluster.isAccelerator(DeviceId(d)) && plan_.assignment[i] == DeviceId(d) &&
+              label[i] == c)
+            call.ops.emplace_back(i);
         }
         if (!call.ops.empty()) plan_.stages.push_back(call);
       }
@@ -127,16 +133,20 @@ class BruteForce {
         for (PlanTransfer& transfer : plan_.transfers) {
           if (transfer.tensor == TensorId(t) && transfer.to == to) known = &transfer;
         }
-        if (known != nullptr && problem_.modes.send == Send::kOnce) known->consumers.push_back(consumer);
-        else plan_.transfers.push_back({TensorId(t), {consumer}, from, to, 0, 0});
+        if (known != nullptr && problem_.modes.send == Send::kOnce)
+          known->consumers.push_back(consumer);
+        else
+          plan_.transfers.push_back({TensorId(t), {consumer}, from, to, 0, 0});
       }
     }
     plan_.start.assign(problem_.opCount(), 0);
     plan_.end.assign(problem_.opCount(), 0);
     items_done_.assign(problem_.opCount() + plan_.transfers.size(), false);
     horizon_ = *std::max_element(problem_.model_release.begin(), problem_.model_release.end());
-    for (std::size_t i = 0; i < problem_.opCount(); ++i) horizon_ += problem_.busySeconds(OpId(i), plan_.assignment[i]);
-    for (const PlanTransfer& t : plan_.transfers) horizon_ += problem_.transferSeconds(t.tensor, t.from, t.to);
+    for (std::size_t i = 0; i < problem_.opCount(); ++i)
+      horizon_ += problem_.busySeconds(OpId(i), plan_.assignment[i]);
+    for (const PlanTransfer& t : plan_.transfers)
+      horizon_ += problem_.transferSeconds(t.tensor, t.from, t.to);
     device_free_.assign(devices_, 0);
     port_free_.assign(2 * devices_, 0);
     permute(0);
@@ -163,7 +173,8 @@ class BruteForce {
     return true;
   }
 
-  // Waiting can only pay under live memory; then every start on the grid until all could have run one after another.
+  // Waiting can only pay under live memory; then every start on the grid until all could have run one after
+  // another.
   std::vector<double> startsFrom(double earliest) const {
     std::vector<double> list{earliest};
     if (problem_.modes.memory != MemoryModel::kLive) return list;
@@ -219,7 +230,8 @@ class BruteForce {
       const double seconds = problem_.opSeconds(OpId(item), on);
       plan_.start[item] = start;
       plan_.end[item] = start + seconds;
-      if (seconds > 0) device_free_[on.index()] = plan_.end[item] + problem_.cluster.classOf(on).launch_seconds;
+      if (seconds > 0)
+        device_free_[on.index()] = plan_.end[item] + problem_.cluster.classOf(on).launch_seconds;
       return plan_.end[item];
     }
     PlanTransfer& transfer = plan_.transfers[item - n];
@@ -234,6 +246,8 @@ class BruteForce {
 
 }  // namespace
 
-std::optional<double> bruteForce(const Problem& problem) { return BruteForce(problem).run(); }
+std::optional<double> bruteForce(const Problem& problem) {
+  return BruteForce(problem).run();
+}
 
 }  // namespace allot

@@ -11,7 +11,8 @@ namespace {
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, Goal goal, const RandomLimits& limits) : random_(seed, 77), goal_(goal), limits_(limits) {}
+  Generator(std::uint64_t seed, Goal goal, const RandomLimits& limits)
+      : random_(seed, 77), goal_(goal), limits_(limits) {}
 
   Problem make() {
     chooseModes();
@@ -132,7 +133,8 @@ class Generator {
         }
         if (consumers.empty() && random_.below(2) == 0) continue;
         const std::int64_t bytes = random_.below(4);
-        problem_.addTensor(OpId(i), consumers, bytes, links_ && random_.below(2) == 0 ? std::nan("") : quarter(6));
+        problem_.addTensor(OpId(i), consumers, bytes,
+                           links_ && random_.below(2) == 0 ? std::nan("") : quarter(6));
         if (!matrices_ || random_.below(2) == 0) continue;
         problem_.tensor_matrix.back() = static_cast<std::int32_t>(problem_.matrices.size() / cells);
         for (std::size_t cell = 0; cell < cells; ++cell) problem_.matrices.push_back(quarter(6));
@@ -145,7 +147,8 @@ class Generator {
     const auto devices = static_cast<std::uint32_t>(problem_.deviceCount());
     Constraints& c = problem_.constraints;
     if (random_.below(4) == 0) c.pin.emplace_back(OpId(random_.below(ops)), DeviceId(random_.below(devices)));
-    if (random_.below(3) == 0) c.forbid.emplace_back(OpId(random_.below(ops)), DeviceId(random_.below(devices)));
+    if (random_.below(3) == 0)
+      c.forbid.emplace_back(OpId(random_.below(ops)), DeviceId(random_.below(devices)));
     if (random_.below(4) == 0) c.together.push_back({OpId(random_.below(ops)), OpId(random_.below(ops))});
     if (random_.below(3) == 0) {
       const std::uint32_t first = random_.below(ops - 1);
@@ -162,7 +165,9 @@ class Generator {
 
 }  // namespace
 
-Problem randomProblem(std::uint64_t seed, Goal goal, const RandomLimits& limits) { return Generator(seed, goal, limits).make(); }
+Problem randomProblem(std::uint64_t seed, Goal goal, const RandomLimits& limits) {
+  return Generator(seed, goal, limits).make();
+}
 
 std::string describe(const Problem& problem) {
   std::string text = fmt::format("{} ops, {} devices:", problem.opCount(), problem.deviceCount());

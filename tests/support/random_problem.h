@@ -13,7 +13,8 @@ struct RandomLimits {
   std::uint32_t devices = 3;
 };
 
-// The same problem for the same seed. Times are small multiples of 1/4 with zeros among them, memory is often tight.
+// The same problem for the same seed. Times are small multiples of 1/4 with zeros among them, memory is often
+// tight.
 Problem randomProblem(std::uint64_t seed, Goal goal, const RandomLimits& limits);
 
 // One line that names goal and modes, for failure messages.
