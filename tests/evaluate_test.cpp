@@ -124,7 +124,7 @@ TEST(ReferenceValues, ChainOptimaOfThePublishedProgram) {
 }
 
 // The moments of a schedule with one port, worked out by hand.
-TEST(Events, PortsServeByProducersEndThenRank) {
+TEST(EventSimulation, PortsServeByProducersEndThenRank) {
   Warnings warnings;
   auto problem = readProblem(
       R"({"schema": "allot.problem/1", "goal": "latency", "classes": [{"name": "g", "kind": "accelerator"}],

@@ -111,12 +111,13 @@ TEST_P(Property, LiveMemory) {
 
 // Every solver that takes the problem reports only plans that are valid and no better than the optimum.
 TEST_P(Property, EverySolverKeepsItsPromises) {
-  forEachProblem({5, 3}, [](const Problem& problem, std::uint64_t seed) {
+  forEachProblem({4, 3}, [](const Problem& problem, std::uint64_t seed) {
     if (seed % 10 != 0) return;  // all solvers at once are slower than the portfolio
     RunOptions run;
-    run.work_limit = 400;
     const SolveOutcome best = solve(problem, run);
     ASSERT_TRUE(best.message.empty()) << best.message;
+    if (best.plan.status == Status::kFeasible) return;  // not proven: nothing to compare with
+    run.work_limit = 20'000;
     for (const Solver& solver : solvers()) {
       if (!solver.accepts(problem)) continue;
       run.solver = solver.name;

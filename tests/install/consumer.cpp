@@ -32,7 +32,7 @@ int main() {
   run.time_limit_seconds = 5;
   const allot::SolveOutcome outcome = allot::solve(*problem, run);
   if (!outcome.plan.hasPlan()) {
-    std::fprintf(stderr, "no plan: %s\n", outcome.internal_error.c_str());
+    std::fprintf(stderr, "no plan: %s\n", outcome.message.c_str());
     return 1;
   }
   std::printf("allot %s: value %g\n", ALLOT_VERSION, outcome.plan.value);

@@ -10,8 +10,8 @@ namespace {
 // Labels each accelerator op of a placement with a call and values what comes out.
 class CallSearch {
  public:
-  CallSearch(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves)
-      : problem_(problem), budget_(budget), progress_(progress), leaves_(leaves) {}
+  CallSearch(const Problem& problem, Progress& progress, Steps& steps)
+      : problem_(problem), progress_(progress), steps_(steps) {}
 
   bool run() {
     return forEachPlacement(
@@ -25,9 +25,8 @@ class CallSearch {
 
  private:
   const Problem& problem_;
-  const Budget& budget_;
   Progress& progress_;
-  std::uint64_t& leaves_;
+  Steps& steps_;
   std::vector<DeviceId> assignment_;
   std::vector<std::uint32_t> call_;
 
@@ -43,7 +42,8 @@ class CallSearch {
   }
 
   bool leaf() {
-    if ((++leaves_ & 255) == 0 && budget_.stopped()) return false;
+    if (!steps_.next()) return false;
+    ++steps_.plans;
     std::map<std::pair<std::uint32_t, DeviceId>, PlanStage> calls;
     for (std::size_t i = 0; i < problem_.opCount(); ++i) {
       if (!problem_.cluster.isAccelerator(assignment_[i])) continue;
@@ -65,8 +65,8 @@ class CallSearch {
 
 }  // namespace
 
-bool exhaustCalls(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves) {
-  return CallSearch(problem, budget, progress, leaves).run();
+bool exhaustCalls(const Problem& problem, Progress& progress, Steps& steps) {
+  return CallSearch(problem, progress, steps).run();
 }
 
 }  // namespace allot

@@ -23,7 +23,12 @@ double logPlacements(const Problem& problem) {
   return sum;
 }
 
+constexpr std::uint64_t kMaxSteps = 5'000'000;  // some seconds
+
 }  // namespace
+
+Steps::Steps(const Budget& budget)
+    : budget_(budget), limit_(budget.work_limit > 0 ? budget.work_limit : kMaxSteps) {}
 
 bool exhaustiveAccepts(const Problem& problem) {
   if (problem.opCount() > 40 || problem.deviceCount() > 16) return false;
@@ -43,16 +48,16 @@ std::vector<DeviceId> assignmentOf(const Problem& problem, const std::vector<Dev
 }
 
 SolveResult solveExhaustive(const Problem& problem, const Budget& budget, Progress& progress) {
-  std::uint64_t leaves = 0;
+  Steps steps(budget);
   bool whole = false;
   if (problem.goal() == Goal::kThroughput)
-    whole = exhaustPipelines(problem, budget, progress, leaves);
+    whole = exhaustPipelines(problem, progress, steps);
   else if (isCalls(problem))
-    whole = exhaustCalls(problem, budget, progress, leaves);
+    whole = exhaustCalls(problem, progress, steps);
   else
-    whole = exhaustSchedules(problem, budget, progress, leaves);
-  if (!whole) return {SolveEnd::kStopped, ""};
-  return {SolveEnd::kExhausted, fmt::format("exhaustive search, {} complete plans valued", leaves)};
+    whole = exhaustSchedules(problem, progress, steps);
+  if (!whole) return {steps.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+  return {SolveEnd::kExhausted, fmt::format("exhaustive search, {} complete plans valued", steps.plans)};
 }
 
 }  // namespace allot

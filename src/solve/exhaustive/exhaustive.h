@@ -11,7 +11,9 @@
 //   any later end of what has begun, and an optimum of least total start has no other starts (moving one left
 //   between two ends frees nothing and needs nothing).
 // Calls: every label (device, call) for every op.
-// Guarantee: when it ends by itself, the best plan reported is optimal, or there is none.
+// Guarantee: when it has looked at everything, the best plan reported is optimal, or there is none. It gives
+// up after a number of
+//   steps (or the work limit), so that what follows in the portfolio gets its time.
 #pragma once
 
 #include "allot/solve.h"
@@ -21,12 +23,29 @@ namespace allot {
 bool exhaustiveAccepts(const Problem& problem);
 SolveResult solveExhaustive(const Problem& problem, const Budget& budget, Progress& progress);
 
+// Counts work; every family takes a step for each node of its search tree.
+class Steps {
+ public:
+  explicit Steps(const Budget& budget);
+
+  // False when the search must end without a proof.
+  bool next() {
+    if (++taken_ > limit_) return false;
+    return (taken_ & 255) != 0 || !(stopped_ = budget_.stopped());
+  }
+  bool stopped() const { return stopped_; }  // by the clock or a request
+  std::uint64_t plans = 0;                   // complete plans valued
+
+ private:
+  const Budget& budget_;
+  std::uint64_t taken_ = 0, limit_;
+  bool stopped_ = false;
+};
+
 // One family each; true = looked at everything.
-bool exhaustPipelines(const Problem& problem, const Budget& budget, Progress& progress,
-                      std::uint64_t& leaves);
-bool exhaustSchedules(const Problem& problem, const Budget& budget, Progress& progress,
-                      std::uint64_t& leaves);
-bool exhaustCalls(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves);
+bool exhaustPipelines(const Problem& problem, Progress& progress, Steps& steps);
+bool exhaustSchedules(const Problem& problem, Progress& progress, Steps& steps);
+bool exhaustCalls(const Problem& problem, Progress& progress, Steps& steps);
 
 // Calls `leaf(choice)` for every choice of an allowed device per unit that keeps resident bytes within the
 // limits, until it returns false. `cut(depth, choice)` may refuse a partial choice of the first `depth`

@@ -11,8 +11,8 @@ namespace {
 
 class PipelineSearch {
  public:
-  PipelineSearch(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves)
-      : problem_(problem), budget_(budget), progress_(progress), leaves_(leaves), forward_(problem) {
+  PipelineSearch(const Problem& problem, Progress& progress, Steps& steps)
+      : problem_(problem), progress_(progress), steps_(steps), forward_(problem) {
     for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
       most_replicas_.push_back(1);
       for (std::size_t e = 0; problem.modes.replicate && e < problem.deviceCount(); ++e) {
@@ -44,15 +44,15 @@ class PipelineSearch {
 
  private:
   const Problem& problem_;
-  const Budget& budget_;
   Progress& progress_;
-  std::uint64_t& leaves_;
+  Steps& steps_;
   ForwardGraph forward_;
   std::vector<double> most_replicas_;  // by device
   std::vector<double> seconds_;        // [unit * devices + device], shared by the most replicas there can be
 
   bool leaf(const std::vector<DeviceId>& choice) {
-    if ((++leaves_ & 255) == 0 && budget_.stopped()) return false;
+    if (!steps_.next()) return false;
+    ++steps_.plans;
     Plan plan;
     plan.modes = problem_.modes;
     plan.assignment = assignmentOf(problem_, choice);
@@ -176,9 +176,8 @@ class PipelineSearch {
 
 }  // namespace
 
-bool exhaustPipelines(const Problem& problem, const Budget& budget, Progress& progress,
-                      std::uint64_t& leaves) {
-  return PipelineSearch(problem, budget, progress, leaves).run();
+bool exhaustPipelines(const Problem& problem, Progress& progress, Steps& steps) {
+  return PipelineSearch(problem, progress, steps).run();
 }
 
 }  // namespace allot

@@ -13,11 +13,10 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // All schedules of one assignment. An activity is an op or a transfer that crosses devices.
 class ScheduleSearch {
  public:
-  ScheduleSearch(const Problem& problem, const Budget& budget, Progress& progress, std::uint64_t& leaves)
+  ScheduleSearch(const Problem& problem, Progress& progress, Steps& steps)
       : problem_(problem),
-        budget_(budget),
         progress_(progress),
-        leaves_(leaves),
+        steps_(steps),
         n_(problem.opCount()),
         live_(problem.modes.memory == MemoryModel::kLive),
         ports_(problem.modes.link_mode != LinkMode::kFree) {}
@@ -46,12 +45,10 @@ class ScheduleSearch {
   };
 
   const Problem& problem_;
-  const Budget& budget_;
   Progress& progress_;
-  std::uint64_t& leaves_;
+  Steps& steps_;
   std::size_t n_;
   bool live_, ports_;
-  std::uint64_t steps_ = 0;
   Plan plan_;
   std::vector<Activity> activities_;  // ops first, by op index
   std::vector<double> device_free_, port_free_;
@@ -154,7 +151,7 @@ class ScheduleSearch {
   }
 
   bool descend(std::size_t depth, double now) {
-    if ((++steps_ & 255) == 0 && budget_.stopped()) return false;
+    if (!steps_.next()) return false;
     if (depth == activities_.size()) return leaf();
     if (bound(now) * (1 - 1e-12) >= progress_.bestValue()) return true;
     for (std::uint32_t index = 0; index < activities_.size(); ++index) {
@@ -207,7 +204,7 @@ class ScheduleSearch {
   }
 
   bool leaf() {
-    ++leaves_;
+    ++steps_.plans;
     Plan plan = plan_;
     plan.start.resize(n_);
     plan.end.resize(n_);
@@ -235,9 +232,8 @@ class ScheduleSearch {
 
 }  // namespace
 
-bool exhaustSchedules(const Problem& problem, const Budget& budget, Progress& progress,
-                      std::uint64_t& leaves) {
-  ScheduleSearch search(problem, budget, progress, leaves);
+bool exhaustSchedules(const Problem& problem, Progress& progress, Steps& steps) {
+  ScheduleSearch search(problem, progress, steps);
   return forEachPlacement(
       problem, [](std::size_t, const std::vector<DeviceId>&) { return true; },
       [&](const std::vector<DeviceId>& choice) { return search.run(choice); });
