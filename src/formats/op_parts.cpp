@@ -14,7 +14,61 @@ Result<void> readBytes(const JsonNode& node, std::string_view key, std::int64_t&
   return {};
 }
 
+std::uint32_t hashOf(std::string_view name) {
+  return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+}
+
 }  // namespace
+
+void NameIndex::reserve(std::size_t n) {
+  std::size_t size = 16;
+  while (size < 2 * n) size *= 2;
+  if (size <= slots_.size()) return;
+  slots_.assign(size, {});
+  names_.reserve(n);
+  for (std::uint32_t id = 0; id < names_.size(); ++id) {
+    const std::uint32_t hash = hashOf(names_[id]);
+    slots_[slotOf(names_[id], hash)] = {hash, id};
+  }
+}
+
+std::size_t NameIndex::slotOf(std::string_view name, std::uint32_t hash) const {
+  std::size_t at = hash & (slots_.size() - 1);
+  while (slots_[at].id != UINT32_MAX && (slots_[at].hash != hash || names_[slots_[at].id] != name)) {
+    at = (at + 1) & (slots_.size() - 1);
+  }
+  return at;
+}
+
+bool NameIndex::add(std::string_view name) {
+  if (2 * (names_.size() + 1) > slots_.size()) reserve(2 * (names_.size() + 1));
+  const std::uint32_t hash = hashOf(name);
+  Slot& slot = slots_[slotOf(name, hash)];
+  if (slot.id != UINT32_MAX) return false;
+  slot = {hash, static_cast<std::uint32_t>(names_.size())};
+  names_.push_back(name);
+  return true;
+}
+
+std::optional<std::uint32_t> NameIndex::find(std::string_view name) const {
+  if (slots_.empty()) return std::nullopt;
+  const Slot& slot = slots_[slotOf(name, hashOf(name))];
+  return slot.id == UINT32_MAX ? std::nullopt : std::optional(slot.id);
+}
+
+Result<std::uint32_t> NameIndex::at(const JsonNode& node, std::string_view kind,
+                                    std::string_view remedy) const {
+  std::string number;  // only for names that are written as numbers
+  std::string_view text;
+  if (node.isString()) {
+    ALLOT_TRY(text, node.string());
+  } else {
+    ALLOT_TRY(number, node.label());
+    text = number;
+  }
+  if (const auto id = find(text)) return *id;
+  return node.fail(fmt::format("unknown {} \"{}\"", kind, text), std::string(remedy));
+}
 
 Result<void> OpPartsReader::readModels(const JsonNode& root, std::vector<double>& weight,
                                        std::vector<double>& release) {
@@ -102,23 +156,15 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
 Result<void> OpPartsReader::indexNames(const JsonNode& ops) {
   ops_.reserve(graph_.opCount());
   for (std::size_t i = 0; i < graph_.opCount(); ++i) {
-    if (ops_.add(graph_.op_name[i], static_cast<std::uint32_t>(i))) continue;
+    if (ops_.add(graph_.op_name[i])) continue;
     return ops.fail(fmt::format("op \"{}\" is there twice", graph_.op_name[i]), "give each op its own name");
   }
   return {};
 }
 
 Result<OpId> OpPartsReader::opNamed(const JsonNode& node) const {
-  std::string label;
-  std::string_view text;
-  if (node.isString()) {
-    ALLOT_TRY(text, node.string());
-  } else {
-    ALLOT_TRY(label, node.label());
-    text = label;
-  }
-  if (const std::uint32_t* id = ops_.find(text)) return OpId(*id);
-  return node.fail(fmt::format("unknown op \"{}\"", text), "name one of \"ops\"");
+  ALLOT_TRY(const std::uint32_t id, ops_.at(node, "op", "name one of \"ops\""));
+  return OpId(id);
 }
 
 Result<OpId> OpPartsReader::readTensorEnds(const JsonNode& node, std::vector<OpId>& consumers) const {

@@ -12,16 +12,16 @@
 namespace allot {
 namespace {
 
+constexpr std::string_view kRemedy = "give the plan of this problem";
 constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 
 class PlanReader {
  public:
   PlanReader(const Problem& problem, Warnings& warnings) : problem_(problem), warnings_(warnings) {
     ops_.reserve(problem.opCount());
-    for (std::size_t i = 0; i < problem.opCount(); ++i)
-      ops_.add(problem.graph.op_name[i], static_cast<std::uint32_t>(i));
+    for (std::size_t i = 0; i < problem.opCount(); ++i) ops_.add(problem.graph.op_name[i]);
     for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
-      devices_.add(problem.cluster.devices[d].name, static_cast<std::uint32_t>(d));
+      devices_.add(problem.cluster.devices[d].name);
     }
   }
 
@@ -52,17 +52,12 @@ class PlanReader {
   NameIndex ops_, devices_;
   Plan plan_;
 
-  static Result<std::uint32_t> lookUp(const JsonNode& node, const NameIndex& index, std::string_view kind) {
-    ALLOT_TRY(const std::string label, node.label());
-    if (const std::uint32_t* id = index.find(label)) return *id;
-    return node.fail(fmt::format("unknown {} \"{}\"", kind, label), "give the plan of this problem");
-  }
   Result<OpId> op(const JsonNode& node) const {
-    ALLOT_TRY(const std::uint32_t id, lookUp(node, ops_, "op"));
+    ALLOT_TRY(const std::uint32_t id, ops_.at(node, "op", kRemedy));
     return OpId(id);
   }
   Result<DeviceId> device(const JsonNode& node) const {
-    ALLOT_TRY(const std::uint32_t id, lookUp(node, devices_, "device"));
+    ALLOT_TRY(const std::uint32_t id, devices_.at(node, "device", kRemedy));
     return DeviceId(id);
   }
   static Result<double> numberAt(const JsonNode& node, std::string_view key, double absent) {
@@ -147,8 +142,8 @@ class PlanReader {
     ALLOT_TRY(const auto fields, node.object());
     for (const auto field : fields) {
       const JsonNode child = node.member(field.key, field.value);
-      const std::uint32_t* id = ops_.find(field.key);
-      if (id == nullptr)
+      const auto id = ops_.find(field.key);
+      if (!id)
         return child.fail(fmt::format("unknown op \"{}\"", field.key), "give the plan of this problem");
       if (plan_.assignment[*id].valid())
         return child.fail("the op is assigned twice", "leave one of the entries out");
