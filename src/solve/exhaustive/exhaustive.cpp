@@ -23,7 +23,7 @@ double logPlacements(const Problem& problem) {
   return sum;
 }
 
-constexpr std::uint64_t kMaxSteps = 5'000'000;  // some seconds
+constexpr std::uint64_t kMaxSteps = 1'000'000;  // a second or two
 
 }  // namespace
 

@@ -48,8 +48,10 @@ class ScheduleChain {
       const std::uint32_t kind = random.below(10);
       undo_units_.clear();
       undo_shift_ = {0, 0};
-      if (kind < 4)
+      if (kind < 3)
         moveUnit(random);
+      else if (kind < 4)
+        swapUnits(random);
       else if (kind < 6)
         moveWindow(random);
       else
@@ -117,32 +119,38 @@ class ScheduleChain {
     for (std::uint32_t p = 0; p < order_.size(); ++p) position_[order_[p].index()] = p;
   }
 
+  // The objective, made dearer by memory above the limits: tight packings are only reached through states
+  // that do not fit.
   double valueOf() {
-    if (!live_) {
-      feasible_ = true;
-      for (std::size_t d = 0; d < used_.size(); ++d)
-        feasible_ = feasible_ && used_[d] <= problem_.memoryLimit(DeviceId(d));
-      return sweep_.run(order_, assignment_);
+    double value = 0;
+    double over = 0;
+    if (live_) {
+      scratch_.assignment = assignment_;
+      value = sweep_.record(order_, assignment_, scratch_);
+      over = overflow(livePeaks(problem_, scratch_));
+    } else {
+      value = sweep_.run(order_, assignment_);
+      over = overflow(used_);
     }
-    scratch_.assignment = assignment_;
-    const double value = sweep_.record(order_, assignment_, scratch_);
-    const std::vector<double> peak = livePeaks(problem_, scratch_);
-    double share = 0;
-    for (std::size_t d = 0; d < peak.size(); ++d) {
-      const double limit = problem_.memoryLimit(DeviceId(d));
-      if (peak[d] > limit) share += (peak[d] - limit) / (limit + 1);
-    }
-    feasible_ = share == 0;
-    return value * (1 + share);
+    feasible_ = over == 0;
+    return value * (1 + over);
   }
 
-  bool place(UnitId unit, DeviceId to) {
+  // Sum of the shares by which devices are above their limits.
+  double overflow(const std::vector<double>& bytes) const {
+    double share = 0;
+    for (std::size_t d = 0; d < bytes.size(); ++d) {
+      const double limit = problem_.memoryLimit(DeviceId(d));
+      if (bytes[d] > limit) share += (bytes[d] - limit) / (limit + 1);
+    }
+    return share;
+  }
+
+  void place(UnitId unit, DeviceId to) {
     const DeviceId from = assignment_[problem_.unitOps(unit).front().index()];
-    if (from == to || !problem_.allowed(unit, to)) return false;
-    if (used_[to.index()] + size_[unit.index()] > problem_.memoryLimit(to)) return false;
+    if (from == to || !problem_.allowed(unit, to)) return;
     undo_units_.emplace_back(unit, from);
     assign(unit, from, to);
-    return true;
   }
 
   void assign(UnitId unit, DeviceId from, DeviceId to) {
@@ -159,6 +167,14 @@ class ScheduleChain {
   void moveUnit(Random& random) {
     const OpId op = randomOp(random);
     place(problem_.unit(op), targetFor(op, random));
+  }
+
+  void swapUnits(Random& random) {
+    const OpId a = randomOp(random), b = randomOp(random);
+    const DeviceId on_a = assignment_[a.index()], on_b = assignment_[b.index()];
+    if (on_a == on_b) return;
+    place(problem_.unit(a), on_b);
+    place(problem_.unit(b), on_a);
   }
 
   DeviceId targetFor(OpId op, Random& random) const {
