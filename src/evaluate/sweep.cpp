@@ -47,6 +47,15 @@ Sweep::Sweep(const Problem& problem)
           {graph.producer(tensor), tensor, matrix ? std::nan("") : problem.tensor_seconds[tensor.index()]});
     }
     in_edges_.closeRow();
+    if (!free_) continue;
+    const auto edges = in_edges_[i];
+    FirstInputs first{{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i)}, {0, 0}};
+    for (std::size_t k = 0; k < 2 && !edges.empty(); ++k) {
+      const Edge& edge = edges[std::min(k, edges.size() - 1)];
+      first.producer[k] = edge.producer.value;
+      first.seconds[k] = edge.seconds;
+    }
+    first_inputs_.push_back(first);
   }
   for (std::size_t d = 0; d < devices_; ++d) {
     class_of_.push_back(problem.cluster.devices[d].cls.value);
@@ -72,28 +81,37 @@ double Sweep::sweep(std::span<const OpId> order, std::span<const DeviceId> assig
   std::fill(port_free_.begin(), port_free_.end(), 0);
   ++stamp_;
   const std::size_t classes = problem_.cluster.classCount();
+  const double* op_seconds = problem_.op_seconds.data();
+  const std::uint32_t* row = in_edges_.begin.data();
+  double* ends = end_.data();
   double latest = 0;
   for (const OpId op : order) {
     const DeviceId on = assignment[op.index()];
     double ready = completion_ ? problem_.model_release[problem_.graph.op_model[op.index()].index()] : 0;
     if (free_ && !kRecord) {
-      for (const Edge& edge : in_edges_[op.index()]) {
-        const DeviceId from = assignment[edge.producer.index()];
-        double there = end_[edge.producer.index()];
-        if (from != on) there += pairSeconds(edge, from, on);
-        ready = std::max(ready, there);
+      ends[op.index()] = 0;
+      const FirstInputs& inputs = first_inputs_[op.index()];
+      const auto crossing = [&](int k) {
+        return assignment[inputs.producer[k]] != on ? inputs.seconds[k] : 0.0;
+      };
+      const double a = ends[inputs.producer[0]] + crossing(0);
+      const double b = ends[inputs.producer[1]] + crossing(1);
+      if (!std::isnan(a + b) && row[op.index() + 1] - row[op.index()] <= 2) {
+        ready = std::max(ready, std::max(a, b));
+      } else {
+        ready = readyFree(op, on, ready, assignment);
       }
     } else {
       ready = readyWithPorts<kRecord>(op, on, ready, assignment, plan);
     }
-    const double seconds = problem_.op_seconds[op.index() * classes + class_of_[on.index()]];
+    const double seconds = op_seconds[op.index() * classes + class_of_[on.index()]];
     double end = ready;
     if (seconds > 0) {
       ready = std::max(ready, device_free_[on.index()]);
       end = ready + seconds;
       device_free_[on.index()] = end + launch_[on.index()];
     }
-    end_[op.index()] = end;
+    ends[op.index()] = end;
     latest = std::max(latest, end);
     if constexpr (kRecord) {
       plan->start[op.index()] = ready;
@@ -102,6 +120,16 @@ double Sweep::sweep(std::span<const OpId> order, std::span<const DeviceId> assig
   }
   if (!completion_) return latest;
   return scheduleValue(problem_, end_, model_end_);
+}
+
+double Sweep::readyFree(OpId op, DeviceId to, double ready, std::span<const DeviceId> assignment) const {
+  for (const Edge& edge : in_edges_[op.index()]) {
+    const DeviceId from = assignment[edge.producer.index()];
+    double there = end_[edge.producer.index()];
+    if (from != to) there += pairSeconds(edge, from, to);
+    ready = std::max(ready, there);
+  }
+  return ready;
 }
 
 template <bool kRecord>

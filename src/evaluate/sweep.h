@@ -32,6 +32,13 @@ class Sweep {
     TensorId tensor;
     double seconds;  // single time; NaN where it depends on the pair
   };
+  // The first two inputs of an op, side by side: most ops have no more, and two selects are faster than a
+  // loop whose end cannot be predicted. One input stands twice; an op without inputs reads itself, whose end
+  // is 0 until it is known.
+  struct FirstInputs {
+    std::uint32_t producer[2];
+    double seconds[2];  // NaN where it depends on the pair
+  };
   struct Arrival {
     std::uint32_t stamp = 0;
     double seconds = 0;
@@ -40,10 +47,11 @@ class Sweep {
   const Problem& problem_;
   std::size_t devices_;
   bool free_, once_, completion_;
-  Csr<Edge> in_edges_;                   // by op
-  std::vector<std::uint32_t> class_of_;  // by device
-  std::vector<double> launch_;           // by device
-  std::vector<double> end_;              // by op
+  Csr<Edge> in_edges_;                     // by op
+  std::vector<FirstInputs> first_inputs_;  // by op, for link mode free
+  std::vector<std::uint32_t> class_of_;    // by device
+  std::vector<double> launch_;             // by device
+  std::vector<double> end_;                // by op
   std::vector<double> device_free_;
   std::vector<double> port_free_;  // send ports, then receive ports (the same in half-duplex)
   std::size_t receive_offset_;
@@ -54,6 +62,7 @@ class Sweep {
 
   template <bool kRecord>
   double sweep(std::span<const OpId> order, std::span<const DeviceId> assignment, Plan* plan);
+  double readyFree(OpId op, DeviceId to, double ready, std::span<const DeviceId> assignment) const;
   template <bool kRecord>
   double readyWithPorts(OpId op, DeviceId to, double ready, std::span<const DeviceId> assignment, Plan* plan);
   double pairSeconds(const Edge& edge, DeviceId from, DeviceId to) const {
