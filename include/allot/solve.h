@@ -34,8 +34,6 @@ class Budget {
   // True once the time is up or a stop was asked for; costs a look at the clock.
   bool stopped() const;
   double elapsedSeconds() const;
-  // The same budget with at most `seconds` from now.
-  Budget within(double seconds) const;
 
  private:
   using Clock = std::chrono::steady_clock;

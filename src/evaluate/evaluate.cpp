@@ -11,6 +11,7 @@
 #include "evaluate/live_memory.h"
 #include "evaluate/pipeline.h"
 #include "evaluate/sweep.h"
+#include "problem/calls_model.h"
 
 namespace allot {
 namespace {
@@ -28,8 +29,7 @@ class Evaluator {
 
   Evaluation run() {
     checkPlaces();
-    const bool calls =
-        problem_.goal() == Goal::kLatency && problem_.modes.model == LatencyModel::kSubgraphCalls;
+    const bool calls = isCallsModel(problem_);
     if (problem_.goal() == Goal::kThroughput)
       evaluatePipeline(problem_, result_.plan, result_.violations);
     else if (calls)

@@ -1,4 +1,5 @@
 #include "report/critical_path.h"
+#include "problem/calls_model.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +19,7 @@ struct Cause {
 class Walker {
  public:
   Walker(const Problem& problem, const Plan& plan)
-      : problem_(problem),
-        plan_(plan),
-        calls_(problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls) {
+      : problem_(problem), plan_(plan), calls_(isCallsModel(problem)) {
     const std::size_t devices = problem.deviceCount();
     device_ops_.resize(devices);
     for (std::size_t i = 0; i < problem.opCount(); ++i) {

@@ -6,15 +6,12 @@
 #include <numeric>
 
 #include "allot/solve.h"
+#include "problem/calls_model.h"
 
 namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-bool isCalls(const Problem& problem) {
-  return problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls;
-}
 
 // An item of work: a unit (throughput) or an op (schedules), with its time on each class that some allowed
 // device has.
@@ -135,7 +132,7 @@ double heaviestUnit(const Problem& problem) {
 std::vector<double> earliestEnds(const Problem& problem) {
   const OpGraph& graph = problem.graph;
   const std::size_t devices = problem.deviceCount();
-  const bool calls = isCalls(problem);
+  const bool calls = isCallsModel(problem);
   std::vector<double> end(problem.opCount() * devices, kInfinity);  // [op * devices + device]
   std::vector<double> least(problem.opCount(), 0);
   for (const OpId op : graph.topologicalOrder()) {
@@ -188,7 +185,7 @@ double lowerBound(const Problem& problem) {
       else
         bound = std::max(bound, completion[m]);
     }
-    if (!isCalls(problem)) bound = std::max(bound, fractionalBound(problem));
+    if (!isCallsModel(problem)) bound = std::max(bound, fractionalBound(problem));
   }
   // Sums were taken in another order than a plan's value: give rounding its due.
   return bound * (1 - 1e-12);

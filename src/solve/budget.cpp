@@ -25,12 +25,4 @@ double Budget::elapsedSeconds() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-Budget Budget::within(double seconds) const {
-  Budget part = *this;
-  if (work_limit > 0) return part;
-  part.deadline_ = std::min(deadline_, Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                          std::chrono::duration<double>(seconds)));
-  return part;
-}
-
 }  // namespace allot

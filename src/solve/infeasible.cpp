@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "allot/evaluate.h"
+#include "problem/calls_model.h"
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/packing.h"
 
@@ -95,7 +96,7 @@ Conflict smallestConflict(const Problem& problem, const Budget& budget) {
             [](Problem& p) { p.modes.max_stages = 0; });
     }
   }
-  if (problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls) {
+  if (isCallsModel(problem)) {
     relax(fmt::format("at most {} calls of an accelerator", problem.modes.calls),
           [](Problem& p) { p.modes.calls = static_cast<std::uint32_t>(p.opCount()); });
   }

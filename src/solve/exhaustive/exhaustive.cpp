@@ -4,12 +4,10 @@
 
 #include <cmath>
 
+#include "problem/calls_model.h"
+
 namespace allot {
 namespace {
-
-bool isCalls(const Problem& problem) {
-  return problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kSubgraphCalls;
-}
 
 // Logarithm of the number of assignments.
 double logPlacements(const Problem& problem) {
@@ -34,7 +32,7 @@ bool exhaustiveAccepts(const Problem& problem) {
   if (problem.opCount() > 40 || problem.deviceCount() > 16) return false;
   const double placements = logPlacements(problem);
   if (problem.goal() == Goal::kThroughput) return placements < std::log(5e6);
-  if (isCalls(problem)) {
+  if (isCallsModel(problem)) {
     const double labels = std::log(1.0 + problem.modes.calls) * static_cast<double>(problem.opCount());
     return placements + labels < std::log(5e7);
   }
@@ -52,7 +50,7 @@ SolveResult solveExhaustive(const Problem& problem, const Budget& budget, Progre
   bool whole = false;
   if (problem.goal() == Goal::kThroughput)
     whole = exhaustPipelines(problem, progress, steps);
-  else if (isCalls(problem))
+  else if (isCallsModel(problem))
     whole = exhaustCalls(problem, progress, steps);
   else
     whole = exhaustSchedules(problem, progress, steps);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/thread_pool.h"
+#include "problem/calls_model.h"
 #include "solve/packing.h"
 
 namespace allot {
@@ -47,11 +48,9 @@ SolveResult solveLocalSearch(const Problem& problem, const Budget& budget, Progr
     start.modes = problem.modes;
     start.assignment = std::move(packing.assignment);
   }
-  const auto anneal =
-      problem.goal() == Goal::kThroughput ? annealPipeline
-      : problem.modes.model == LatencyModel::kSubgraphCalls && problem.goal() == Goal::kLatency
-          ? annealCalls
-          : annealSchedule;
+  const auto anneal = problem.goal() == Goal::kThroughput ? annealPipeline
+                      : isCallsModel(problem)             ? annealCalls
+                                                          : annealSchedule;
   std::vector<ChainResult> results(kChains);
   parallelFor(kChains, budget.threads,
               [&](std::size_t chain) { results[chain] = anneal(problem, budget, start, chain); });
