@@ -1,0 +1,362 @@
+#include "solve/throughput/pipeline_model.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "evaluate/forward_graph.h"
+#include "graph/contraction.h"
+#include "solve/module_order.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Rows the other way round: for each of `columns` values, the rows that hold it.
+Csr<std::uint32_t> transposed(const Csr<std::uint32_t>& rows, std::size_t columns) {
+  Csr<std::uint32_t> out;
+  out.begin.assign(columns + 1, 0);
+  for (const std::uint32_t c : rows.items) ++out.begin[c + 1];
+  std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
+  out.items.resize(rows.items.size());
+  std::vector<std::uint32_t> next(out.begin.begin(), out.begin.end() - 1);
+  for (std::uint32_t r = 0; r < rows.rows(); ++r) {
+    for (const std::uint32_t c : rows[r]) out.items[next[c]++] = r;
+  }
+  return out;
+}
+
+// The least time of a tensor that leaves (or reaches) any device of the pool, over all other devices.
+double leastPairSeconds(const Problem& problem, TensorId tensor, const Pool& pool, bool sends) {
+  double least = kInfinity;
+  for (const DeviceId here : pool.devices) {
+    for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+      if (DeviceId(d) == here) continue;
+      least = std::min(least, sends ? problem.transferSeconds(tensor, here, DeviceId(d))
+                                    : problem.transferSeconds(tensor, DeviceId(d), here));
+    }
+  }
+  return least == kInfinity ? 0 : least;
+}
+
+// Whether all pairs of distinct devices of two pools (or one) have the same link.
+bool uniformLinks(const Problem& problem, const Pool& a, const Pool& b) {
+  const Link* first = nullptr;
+  for (const DeviceId x : a.devices) {
+    for (const DeviceId y : b.devices) {
+      if (x == y) continue;
+      const Link* link = problem.pairLink(x, y);
+      if (link == nullptr) return false;
+      if (first == nullptr) first = link;
+      if (link->latency_seconds != first->latency_seconds ||
+          link->bandwidth_bytes_per_second != first->bandwidth_bytes_per_second)
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+PipelineModel::PipelineModel(const Problem& p, Items items)
+    : problem(&p), exact(p.transfers() == Transfers::kViaHost) {
+  if (items == Items::kUnits) {
+    for (std::uint32_t u = 0; u < p.unitCount(); ++u) {
+      item_units.items.emplace_back(u);
+      item_units.closeRow();
+    }
+  } else {
+    const ModuleOrder order = moduleOrder(p);
+    for (const Block& block : order.blocks) {
+      item_units.items.insert(item_units.items.end(), block.units.begin(), block.units.end());
+      item_units.closeRow();
+    }
+  }
+  groupDevices();
+  fill();
+}
+
+void PipelineModel::fill() {
+  item_of_unit.assign(problem->unitCount(), 0);
+  for (std::uint32_t i = 0; i < itemCount(); ++i) {
+    for (const UnitId unit : item_units[i]) item_of_unit[unit.index()] = i;
+  }
+  fillItems();
+  fillNets();
+  fillForward();
+  fillStash();
+}
+
+void PipelineModel::groupDevices() {
+  const Problem& p = *problem;
+  const bool all_alike = p.constraints.pin.empty() && p.constraints.forbid.empty();
+  const bool hosts_count = p.transfers() == Transfers::kViaHost;
+  std::map<std::tuple<std::uint32_t, double, std::uint32_t, std::vector<bool>>, Pool> groups;
+  for (std::size_t d = 0; d < p.deviceCount(); ++d) {
+    const Device& device = p.cluster.devices[d];
+    std::vector<bool> permission;
+    for (std::size_t u = 0; !all_alike && u < p.unitCount(); ++u)
+      permission.push_back(p.allowed(UnitId(u), DeviceId(d)));
+    const double memory = p.memoryLimit(DeviceId(d));
+    Pool& pool = groups[{device.cls.value, memory, hosts_count ? device.host.value : 0, permission}];
+    pool.devices.emplace_back(d);
+    pool.cls = device.cls;
+    pool.memory = memory;
+    pool.accelerator = p.cluster.isAccelerator(DeviceId(d));
+  }
+  const bool links_count = p.modes.replicate && p.hasTraining();
+  // Devices of one pool must also pay the same for every tensor.
+  const auto sameHostLink = [&](DeviceId a, DeviceId b) {
+    if (!hosts_count || a == b || !p.cluster.isAccelerator(a)) return true;
+    for (std::size_t t = 0; t < p.firstOrderTensor(); ++t) {
+      const TensorId tensor(t);
+      if (p.toHostSeconds(tensor, a) != p.toHostSeconds(tensor, b) ||
+          p.fromHostSeconds(tensor, a) != p.fromHostSeconds(tensor, b))
+        return false;
+    }
+    return true;
+  };
+  bool uniform = true;
+  for (const auto& [key, pool] : groups) {
+    for (const DeviceId d : pool.devices) uniform = uniform && sameHostLink(pool.devices.front(), d);
+    for (const auto& [other_key, other] : groups) {
+      if (links_count && pool.cls == other.cls) uniform = uniform && uniformLinks(p, pool, other);
+    }
+  }
+  for (auto& [key, pool] : groups) {
+    if (uniform) {
+      pools.push_back(std::move(pool));
+      continue;
+    }
+    for (const DeviceId d : pool.devices) {
+      pools.push_back(pool);
+      pools.back().devices = {d};
+    }
+  }
+  std::sort(pools.begin(), pools.end(),
+            [](const Pool& a, const Pool& b) { return a.devices.front() < b.devices.front(); });
+}
+
+void PipelineModel::fillItems() {
+  const Problem& p = *problem;
+  const std::size_t n = itemCount();
+  seconds.assign(n * poolCount(), 0);
+  rest_seconds.assign(n * poolCount(), 0);
+  resident.assign(n, 0);
+  weights.assign(n, 0);
+  trains.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (const UnitId unit : item_units[i]) {
+      for (const OpId op : p.unitOps(unit)) {
+        const bool rest = p.graph.op_phase[op.index()] != Phase::kForward;
+        resident[i] += p.residentBytes(op);
+        weights[i] += static_cast<double>(p.graph.op_weight_bytes[op.index()]);
+        if (rest) trains[i] = 1;
+        for (std::size_t k = 0; k < poolCount(); ++k) {
+          const DeviceId device = pools[k].devices.front();
+          double& all = seconds[i * poolCount() + k];
+          if (!p.allowed(unit, device)) all = kCannotRun;
+          if (all == kCannotRun) continue;
+          const double busy = p.busySeconds(op, device);
+          all += busy;
+          if (rest) rest_seconds[i * poolCount() + k] += busy;
+        }
+      }
+    }
+  }
+}
+
+void PipelineModel::fillNets() {
+  const Problem& p = *problem;
+  const OpGraph& graph = p.graph;
+  const std::size_t k = poolCount();
+  struct Net {
+    std::vector<std::uint32_t> ends;  // sorted
+    std::uint32_t producer;
+    std::uint8_t rest;
+    std::vector<double> cost;  // send by pool, receive by pool
+  };
+  std::vector<Net> nets;
+  for (std::size_t t = 0; t < p.firstOrderTensor(); ++t) {
+    const std::uint32_t producer = item_of_unit[p.unit(graph.tensor_producer[t]).index()];
+    Net net{{producer}, producer, 0, {}};
+    for (const OpId consumer : graph.tensor_consumers[t])
+      net.ends.push_back(item_of_unit[p.unit(consumer).index()]);
+    std::sort(net.ends.begin(), net.ends.end());
+    net.ends.erase(std::unique(net.ends.begin(), net.ends.end()), net.ends.end());
+    if (net.ends.size() < 2) continue;
+    net.rest = graph.op_phase[graph.tensor_producer[t].index()] == Phase::kForward ? 0 : 1;
+    net.cost.assign(2 * k, 0);
+    const TensorId tensor(t);
+    for (std::size_t pool = 0; pool < k; ++pool) {
+      const DeviceId device = pools[pool].devices.front();
+      if (exact) {
+        if (!pools[pool].accelerator) continue;
+        net.cost[pool] = p.toHostSeconds(tensor, device);
+        net.cost[k + pool] = p.fromHostSeconds(tensor, device);
+      } else {
+        net.cost[pool] = leastPairSeconds(p, tensor, pools[pool], true);
+        net.cost[k + pool] = leastPairSeconds(p, tensor, pools[pool], false);
+      }
+    }
+    if (std::all_of(net.cost.begin(), net.cost.end(), [](double c) { return c == 0; })) continue;
+    nets.push_back(std::move(net));
+  }
+  std::stable_sort(nets.begin(), nets.end(), [](const Net& a, const Net& b) {
+    return std::tie(a.ends, a.producer, a.rest) < std::tie(b.ends, b.producer, b.rest);
+  });
+  net_items = {};
+  net_producer.clear();
+  net_rest.clear();
+  send.clear();
+  receive.clear();
+  // The producer only matters where sending and receiving differ; the phase only where parts are valued
+  // apart.
+  const bool parts = p.modes.training_load == TrainingLoad::kMaxParts;
+  const auto even = [&](const Net& net) {
+    return std::equal(net.cost.begin(), net.cost.begin() + static_cast<std::ptrdiff_t>(k),
+                      net.cost.begin() + static_cast<std::ptrdiff_t>(k));
+  };
+  const Net* last = nullptr;
+  for (const Net& net : nets) {
+    const bool joins = last != nullptr && last->ends == net.ends && (!parts || last->rest == net.rest) &&
+                       (last->producer == net.producer || (even(*last) && even(net)));
+    if (!joins) {
+      net_items.items.insert(net_items.items.end(), net.ends.begin(), net.ends.end());
+      net_items.closeRow();
+      net_producer.push_back(net.producer);
+      net_rest.push_back(net.rest);
+      send.resize(send.size() + k, 0);
+      receive.resize(receive.size() + k, 0);
+      last = &net;
+    }
+    for (std::size_t pool = 0; pool < k; ++pool) {
+      send[send.size() - k + pool] += net.cost[pool];
+      receive[receive.size() - k + pool] += net.cost[k + pool];
+    }
+  }
+  item_nets = transposed(net_items, itemCount());
+}
+
+void PipelineModel::fillForward() {
+  const ForwardGraph forward(*problem);
+  std::vector<PartEdge> down, up;
+  for (const PartEdge& edge : forward.unitEdges()) {
+    const std::uint32_t from = item_of_unit[edge.from], to = item_of_unit[edge.to];
+    if (from == to) continue;
+    down.push_back({from, to});
+    up.push_back({to, from});
+  }
+  after = contract(itemCount(), std::move(down)).successors;
+  before = contract(itemCount(), std::move(up)).successors;
+}
+
+void PipelineModel::fillStash() {
+  stash_readers = {};
+  stash_bytes.clear();
+  item_stashes = {};
+  item_stashes.begin.assign(itemCount() + 1, 0);
+  if (!problem->modes.in_flight) return;
+  const OpGraph& graph = problem->graph;
+  for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
+    if (graph.tensor_bytes[t] == 0 || graph.op_phase[graph.tensor_producer[t].index()] != Phase::kForward)
+      continue;
+    std::vector<std::uint32_t> readers;
+    for (const OpId consumer : graph.tensor_consumers[t]) {
+      if (graph.op_phase[consumer.index()] == Phase::kBackward)
+        readers.push_back(item_of_unit[problem->unit(consumer).index()]);
+    }
+    if (readers.empty()) continue;
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    stash_readers.items.insert(stash_readers.items.end(), readers.begin(), readers.end());
+    stash_readers.closeRow();
+    stash_bytes.push_back(static_cast<double>(graph.tensor_bytes[t]));
+  }
+  item_stashes = transposed(stash_readers, itemCount());
+}
+
+bool PipelineModel::memoryNeverBinds() const {
+  double most = std::accumulate(resident.begin(), resident.end(), 0.0);
+  most += static_cast<double>(problem->deviceCount()) *
+          std::accumulate(stash_bytes.begin(), stash_bytes.end(), 0.0);
+  return std::all_of(pools.begin(), pools.end(), [&](const Pool& pool) { return most <= pool.memory; });
+}
+
+void PipelineModel::joinFreeItems(bool chain) {
+  if (!memoryNeverBinds()) return;
+  const std::size_t k = poolCount();
+  const bool sync = problem->modes.replicate;
+  for (bool joined = true; joined;) {
+    joined = false;
+    std::vector<std::uint32_t> part(itemCount());
+    std::iota(part.begin(), part.end(), 0u);
+    std::vector<std::uint8_t> busy(itemCount(), 0);  // took part in a join of this round
+    for (std::uint32_t x = 0; x < itemCount(); ++x) {
+      if (busy[x] || (sync && weights[x] > 0)) continue;
+      if (before[x].size() + after[x].size() != 1 && chain) continue;
+      if (!chain && item_nets[x].empty()) continue;
+      const auto times = std::span(seconds).subspan(x * k, k);
+      // It must run for nothing everywhere.
+      if (std::any_of(times.begin(), times.end(), [](double t) { return t != 0; })) continue;
+      const auto follows = [&](std::uint32_t y) {
+        if (y == x || busy[y] || (sync && trains[x] && !trains[y])) return false;
+        return std::all_of(item_nets[x].begin(), item_nets[x].end(), [&](std::uint32_t net) {
+          const auto ends = net_items[net];
+          if (!std::binary_search(ends.begin(), ends.end(), y)) return false;
+          if (ends.size() == 2 || net_producer[net] != x) return true;
+          for (std::size_t pool = 0; pool < k; ++pool) {
+            if (cost(net, pool, true) > cost(net, pool, false)) return false;
+          }
+          return true;
+        });
+      };
+      std::uint32_t partner = x;
+      if (chain) {
+        const std::uint32_t y = before[x].empty() ? after[x][0] : before[x][0];
+        if (follows(y)) partner = y;
+      } else {
+        for (const std::uint32_t y : net_items[item_nets[x][0]]) {
+          if (!follows(y)) continue;
+          partner = y;
+          break;
+        }
+      }
+      if (partner == x) continue;
+      part[x] = partner;
+      busy[x] = busy[partner] = 1;
+      joined = true;
+    }
+    if (!joined) return;
+    std::vector<std::uint32_t> number(itemCount(), 0);
+    std::uint32_t parts = 0;
+    for (std::uint32_t x = 0; x < itemCount(); ++x) {
+      if (part[x] == x) number[x] = parts++;
+    }
+    for (std::uint32_t& to : part) to = number[to];
+    regroup(part, parts);
+  }
+}
+
+void PipelineModel::regroup(std::span<const std::uint32_t> part, std::size_t parts) {
+  std::vector<std::vector<UnitId>> units(parts);
+  for (std::size_t i = 0; i < itemCount(); ++i)
+    units[part[i]].insert(units[part[i]].end(), item_units[i].begin(), item_units[i].end());
+  item_units = {};
+  for (const auto& row : units) {
+    item_units.items.insert(item_units.items.end(), row.begin(), row.end());
+    item_units.closeRow();
+  }
+  fill();
+}
+
+std::vector<DeviceId> PipelineModel::assignment(std::span<const DeviceId> device_of_item) const {
+  std::vector<DeviceId> by_op(problem->opCount());
+  for (std::size_t i = 0; i < by_op.size(); ++i)
+    by_op[i] = device_of_item[item_of_unit[problem->unit(OpId(i)).index()]];
+  return by_op;
+}
+
+}  // namespace allot
