@@ -12,6 +12,7 @@
 #include "solve/infeasible.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
+#include "solve/throughput/chain_engine.h"
 #include "solve/throughput/linear_dp.h"
 
 namespace allot {
@@ -44,6 +45,8 @@ std::vector<Solver> makeSolvers() {
   list.push_back(
       {"linear-dp", "best split of a topological order into pipeline stages, by dynamic programming",
        "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
+  list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
+                  "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",

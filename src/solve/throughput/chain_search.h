@@ -1,0 +1,120 @@
+// The best chain of stages below a cut-off, by dynamic programming over ideals.
+//
+// Problem: stages are differences of a chain of ideals of the forward graph; each stage runs on one device of
+// a pool, or on replicas of one class; minimise the largest stage load. State: the set of items in later
+// stages (an ideal of the reversed graph: the programme runs from the end of the pipeline, so that the number
+// of stages behind one is known, which samples in flight depend on) and how many devices of each pool they
+// use. Method: states are reached by walking, from each reached state, through all larger ideals, one item at
+// a time: every superset once, nothing stored per pair, loads kept by the first end of a net that enters and
+// the last. Only states that are reached below the cut-off exist. A walk turns back when, on every pool,
+//   - compute and the transfers that no later item can take back (nets with an end in a later stage), or
+//   - memory, or
+//   - waste (device time spent beyond what the items would need at the best use of the devices left)
+// exceed what the cut-off allows, and a state is dropped when the work left does not fit the devices left
+// ("window"). All tests only drop chains that cannot end below the cut-off.
+// Guarantee: `complete` with a value: that value is the least of all chains below the cut-off. `complete`
+// without: no chain is below it. Where the model is not exact (by-link), values are of its lower loads, so
+// the same holds as a bound. The same outcome for any number of threads. Complexity: pairs of reached ideals
+// x states; each step O(nets and edges of one item). When time runs out: not complete, nothing is known.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "allot/solve.h"
+#include "solve/throughput/chain_window.h"
+#include "solve/throughput/ideal_table.h"
+#include "solve/throughput/pipeline_model.h"
+
+namespace allot {
+
+// A way to run a stage: the replicas it takes from each pool; the first pool's transfer costs count.
+struct StageOption {
+  std::uint32_t pool = 0;
+  std::uint32_t replicas = 1;
+  std::vector<std::uint32_t> taken;  // by pool
+  double memory = 0;                 // of the smallest device
+  struct Ring {
+    double per_byte = 0, fixed = 0;
+  };
+  std::vector<Ring> rings;  // weight synchronisation: the slowest counts
+
+  double sync(double weights) const;
+};
+
+struct ChainLimits {
+  double cutoff = 0;          // only loads below it count
+  double forward_cutoff = 0;  // max-parts: the forward load must be below it, and `cutoff` is of the rest
+  std::uint64_t max_pairs = UINT64_MAX;
+};
+
+struct ChainStage {
+  std::uint32_t option = 0;
+  std::vector<std::uint32_t> items;
+};
+
+struct ChainOutcome {
+  bool complete = false;
+  bool found = false;
+  double value = 0;                // of the chain found; under max-parts its largest rest
+  double forward = 0;              // max-parts: its largest forward load
+  std::vector<ChainStage> stages;  // in pipeline order
+  std::uint64_t pairs = 0;         // ideals walked through
+  std::uint64_t ideals = 0;        // states reached
+};
+
+class ChainSearch {
+ public:
+  // `counts`: how many devices of each pool may be used.
+  ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> counts);
+
+  // False when the states would not fit in memory at all.
+  bool suitable(std::size_t memory_bytes) const;
+  std::span<const StageOption> options() const { return options_; }
+  ChainOutcome run(const ChainLimits& limits, const Budget& budget) const;
+
+ private:
+  template <std::size_t, std::size_t>
+  friend class ChainWalker;
+  template <std::size_t, std::size_t>
+  friend class ChainRun;
+
+  const PipelineModel& model_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint32_t> order_;  // items, each after all that follow it in the forward graph
+  IdealPacking packing_;
+  CapacityWindow window_;
+  bool overlap_sum_ = true, by_parts_ = false;
+
+  std::vector<StageOption> options_;
+  std::uint32_t most_replicas_ = 1;
+  std::vector<double> most_memory_;  // by pool: of the options that start there
+
+  // States: devices used by pool, and stages where those do not tell.
+  std::size_t states_ = 1;
+  std::vector<std::uint32_t> used_;       // [state * (pools + 1) + pool], last the number of stages
+  std::vector<std::int32_t> next_state_;  // [option * states + state], -1 when devices or stages run out
+  std::vector<double> capacity_;          // [state * CapacityWindow::kMost + y] of the devices left
+  std::vector<double> next_capacity_;     // the same after the next stage, at most
+  std::vector<double> without_;           // [item * kMost + y]: work of all that does not need the item
+  std::vector<std::vector<double>> pool_weight_;  // [y][pool], padded
+  std::vector<double> slack_;                     // by y: rounding of work sums
+
+  void makeOptions();
+  void makeStates();
+  void sumWithout();
+  std::uint32_t stagesOf(std::uint32_t state) const {
+    return used_[(state + 1) * (model_.poolCount() + 1) - 1];
+  }
+  // Whether state `a` uses no more of anything than state `b`.
+  bool covers(std::uint32_t a, std::uint32_t b) const;
+  // What these items would be as a stage with `state` behind it; no load below infinity when they do not fit.
+  struct StageLoad {
+    double value, forward;
+  };
+  StageLoad stageLoad(std::span<const std::uint32_t> items, const StageOption& option,
+                      std::uint32_t state) const;
+};
+
+}  // namespace allot
