@@ -50,17 +50,8 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
   by_parts_ = modes.training_load == TrainingLoad::kMaxParts;
   makeOptions();
   makeStates();
-  sumWithout();
-  for (std::size_t y = 0; y < CapacityWindow::kMost; ++y) {
-    pool_weight_.emplace_back(16, 0.0);
-    slack_.push_back(0);
-    if (y >= window_.size()) continue;
-    slack_[y] = kWindowSlack * window_.total(y);
-    for (std::size_t k = 0; k < model.poolCount(); ++k) pool_weight_[y][k] = window_.weight(y, k);
-  }
-  most_memory_.assign(16, 0);
-  for (const StageOption& option : options_)
-    most_memory_[option.pool] = std::max(most_memory_[option.pool], option.memory);
+  if (suitable(SIZE_MAX)) sumNeeds();
+  for (std::size_t y = 0; y < window_.size(); ++y) slack_.push_back(kWindowSlack * window_.total(y));
 }
 
 void ChainSearch::makeOptions() {
@@ -86,7 +77,6 @@ void ChainSearch::makeOptions() {
             {2 * (r - 1) / r / link->bandwidth_bytes_per_second, 2 * (r - 1) * link->latency_seconds});
       }
     }
-    most_replicas_ = std::max(most_replicas_, option.replicas);
     options_.push_back(std::move(option));
   };
   const auto extend = [&](auto&& self, std::uint32_t pool, std::uint32_t cls) -> void {
@@ -160,23 +150,14 @@ void ChainSearch::makeStates() {
       if (enough) next_state_[o * states_ + s] = static_cast<std::int32_t>(next);
     }
   }
-  next_capacity_.assign(capacity_.size(), 0);
-  for (std::size_t s = 0; s < states_; ++s) {
-    for (std::size_t o = 0; o < options_.size(); ++o) {
-      if (next_state_[o * states_ + s] < 0) continue;
-      const auto next = static_cast<std::size_t>(next_state_[o * states_ + s]);
-      for (std::size_t y = 0; y < CapacityWindow::kMost; ++y) {
-        double& most = next_capacity_[s * CapacityWindow::kMost + y];
-        most = std::max(most, capacity_[next * CapacityWindow::kMost + y]);
-      }
-    }
-  }
 }
 
-void ChainSearch::sumWithout() {
+void ChainSearch::sumNeeds() {
   const std::size_t n = model_.itemCount();
   constexpr std::size_t kY = CapacityWindow::kMost;
   without_.resize(n * kY);
+  need_words_ = (n + 63) / 64;
+  needs_.assign(n * need_words_, 0);
   std::vector<std::uint32_t> stack;
   std::vector<std::uint32_t> seen(n, UINT32_MAX);
   for (std::uint32_t x = 0; x < n; ++x) {
@@ -188,6 +169,7 @@ void ChainSearch::sumWithout() {
       const std::uint32_t v = stack.back();
       stack.pop_back();
       for (std::size_t y = 0; y < window_.size(); ++y) without_[x * kY + y] -= window_.work(v, y);
+      needs_[x * need_words_ + v / 64] |= std::uint64_t{1} << (v % 64);
       for (const std::uint32_t u : model_.before[v]) {
         if (seen[u] == x) continue;
         seen[u] = x;
@@ -198,13 +180,13 @@ void ChainSearch::sumWithout() {
 }
 
 bool ChainSearch::suitable(std::size_t memory_bytes) const {
-  constexpr std::size_t kMostStates = 1 << 20;
-  return model_.poolCount() <= 16 && states_ <= kMostStates &&
+  constexpr std::size_t kMostStates = 1 << 20, kMostItems = 8192;
+  return model_.itemCount() <= kMostItems && states_ <= kMostStates &&
          options_.size() * states_ <= 16 * kMostStates && states_ <= memory_bytes / 1024 / 64;
 }
 
 // One run with its own table.
-template <std::size_t P, std::size_t Q>
+template <std::size_t Q>
 class ChainRun {
  public:
   ChainRun(const ChainSearch& search, const ChainLimits& limits, const Budget& budget)
@@ -248,7 +230,7 @@ class ChainRun {
   }
 
  private:
-  using Walker = ChainWalker<P, Q>;
+  using Walker = ChainWalker<Q>;
   using Entry = typename Walker::Entry;
 
   const ChainSearch& search_;
@@ -416,14 +398,7 @@ ChainSearch::StageLoad ChainSearch::stageLoad(std::span<const std::uint32_t> ite
 }
 
 ChainOutcome ChainSearch::run(const ChainLimits& limits, const Budget& budget) const {
-  const auto with = [&]<std::size_t P>() {
-    return by_parts_ ? ChainRun<P, 2>(*this, limits, budget).run()
-                     : ChainRun<P, 1>(*this, limits, budget).run();
-  };
-  if (model_.poolCount() == 1) return with.template operator()<1>();
-  if (model_.poolCount() == 2) return with.template operator()<2>();
-  if (model_.poolCount() <= 4) return with.template operator()<4>();
-  return with.template operator()<16>();
+  return by_parts_ ? ChainRun<2>(*this, limits, budget).run() : ChainRun<1>(*this, limits, budget).run();
 }
 
 }  // namespace allot

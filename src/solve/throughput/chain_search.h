@@ -75,9 +75,9 @@ class ChainSearch {
   ChainOutcome run(const ChainLimits& limits, const Budget& budget) const;
 
  private:
-  template <std::size_t, std::size_t>
+  template <std::size_t>
   friend class ChainWalker;
-  template <std::size_t, std::size_t>
+  template <std::size_t>
   friend class ChainRun;
 
   const PipelineModel& model_;
@@ -88,22 +88,20 @@ class ChainSearch {
   bool overlap_sum_ = true, by_parts_ = false;
 
   std::vector<StageOption> options_;
-  std::uint32_t most_replicas_ = 1;
-  std::vector<double> most_memory_;  // by pool: of the options that start there
 
   // States: devices used by pool, and stages where those do not tell.
   std::size_t states_ = 1;
   std::vector<std::uint32_t> used_;       // [state * (pools + 1) + pool], last the number of stages
   std::vector<std::int32_t> next_state_;  // [option * states + state], -1 when devices or stages run out
   std::vector<double> capacity_;          // [state * CapacityWindow::kMost + y] of the devices left
-  std::vector<double> next_capacity_;     // the same after the next stage, at most
-  std::vector<double> without_;           // [item * kMost + y]: work of all that does not need the item
-  std::vector<std::vector<double>> pool_weight_;  // [y][pool], padded
-  std::vector<double> slack_;                     // by y: rounding of work sums
+  std::size_t need_words_ = 0;
+  std::vector<std::uint64_t> needs_;  // [item * words]: bits of all that needs the item, itself among them
+  std::vector<double> without_;       // [item * kMost + y]: work of all that does not need the item
+  std::vector<double> slack_;         // by y: rounding of work sums
 
   void makeOptions();
   void makeStates();
-  void sumWithout();
+  void sumNeeds();
   std::uint32_t stagesOf(std::uint32_t state) const {
     return used_[(state + 1) * (model_.poolCount() + 1) - 1];
   }
