@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "base/thread_pool.h"
 #include "graph/contraction.h"
@@ -50,7 +51,11 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
   by_parts_ = modes.training_load == TrainingLoad::kMaxParts;
   makeOptions();
   makeStates();
-  if (suitable(SIZE_MAX)) sumNeeds();
+  if (suitable(SIZE_MAX)) {
+    sumNeeds();
+    findBarriers();
+    sumChains();
+  }
   for (std::size_t y = 0; y < window_.size(); ++y) slack_.push_back(kWindowSlack * window_.total(y));
 }
 
@@ -179,6 +184,62 @@ void ChainSearch::sumNeeds() {
   }
 }
 
+void ChainSearch::findBarriers() {
+  const std::size_t n = model_.itemCount();
+  position_.resize(n);
+  for (std::uint32_t i = 0; i < n; ++i) position_[order_[i]] = i;
+  // An item is comparable with all others when as many need it and are needed by it as there are.
+  std::vector<std::uint32_t> comparable(n, 0);
+  for (std::uint32_t x = 0; x < n; ++x) {
+    for (std::size_t w = 0; w < need_words_; ++w) {
+      for (std::uint64_t bits = needs_[x * need_words_ + w]; bits != 0; bits &= bits - 1) {
+        ++comparable[x];
+        ++comparable[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))];
+      }
+    }
+  }
+  std::vector<std::int32_t> spans(n + 1, 0);  // change of the number of nets that reach across a position
+  const auto span = [&](const Csr<std::uint32_t>& sets) {
+    for (std::size_t e = 0; e < sets.rows(); ++e) {
+      std::uint32_t first = UINT32_MAX, last = 0;
+      for (const std::uint32_t v : sets[e]) {
+        first = std::min(first, position_[v]);
+        last = std::max(last, position_[v]);
+      }
+      if (last <= first + 1) continue;
+      ++spans[first + 1];
+      --spans[last];
+    }
+  };
+  span(model_.net_items);
+  span(model_.stash_readers);
+  std::int32_t across = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    across += spans[i];
+    if (across == 0 && comparable[order_[i]] == n + 1) barriers_.push_back(order_[i]);
+  }
+}
+
+void ChainSearch::sumChains() {
+  for (const auto& chain : packing_.chains) {
+    auto& sums = chain_work_.emplace_back(1, 0.0);
+    for (const std::uint32_t v : chain) sums.push_back(sums.back() + window_.work(v, 0));
+  }
+}
+
+void ChainSearch::keyBefore(std::uint32_t barrier, std::vector<std::uint64_t>& key) const {
+  std::fill(key.begin(), key.end(), 0);
+  for (const std::uint32_t v : order_) {
+    if (v == barrier) return;
+    key[packing_.places[v].word] += std::uint64_t{1} << packing_.places[v].shift;
+  }
+}
+
+bool ChainSearch::reachesBehind(std::span<const std::uint32_t> items, std::uint32_t barrier) const {
+  return std::any_of(items.begin(), items.end(),
+                     [&](std::uint32_t v) { return position_[v] < position_[barrier]; });
+}
+
 bool ChainSearch::suitable(std::size_t memory_bytes) const {
   constexpr std::size_t kMostStates = 1 << 20, kMostItems = 8192;
   return model_.itemCount() <= kMostItems && states_ <= kMostStates &&
@@ -207,18 +268,18 @@ class ChainRun {
     levels_[0].push_back(table_.insert(empty.data(), is_new));
     table_.lower(0, 0, 0);
     ChainOutcome outcome;
+    std::size_t passed = 0;  // barriers
     for (std::size_t level = 0; level < n; ++level) {
-      if (levels_[level].empty()) continue;
-      if (!walkLevel(level)) {
-        outcome.pairs = pairs_;
-        return outcome;
-      }
+      const bool at_barrier =
+          passed < search_.barriers_.size() && search_.position_[search_.barriers_[passed]] == level;
+      const bool whole = walkLevel(level, barrier(passed)) && (!at_barrier || leaveBarrier(passed++));
+      outcome.pairs = pairs_;
+      if (!whole) return outcome;
       // A finished chain lowers the cut-off for the rest.
       if (!levels_[n].empty()) cutoff_ = std::min(cutoff_, best().second);
       std::vector<std::uint32_t>().swap(levels_[level]);
     }
     outcome.complete = true;
-    outcome.pairs = pairs_;
     outcome.ideals = table_.size();
     if (levels_[n].empty()) return outcome;
     const auto [state, value] = best();
@@ -232,6 +293,7 @@ class ChainRun {
  private:
   using Walker = ChainWalker<Q>;
   using Entry = typename Walker::Entry;
+  using Arrival = typename Walker::Arrival;
 
   const ChainSearch& search_;
   const ChainLimits& limits_;
@@ -265,32 +327,89 @@ class ChainRun {
     return entries;
   }
 
-  bool walkLevel(std::size_t level) {
-    const std::vector<std::uint32_t>& sources = levels_[level];
+  std::uint32_t barrier(std::size_t index) const {
+    return index < search_.barriers_.size() ? search_.barriers_[index] : kNoBarrier;
+  }
+
+  // Gives tasks 0 .. n-1 to the walkers until all are done; false when out of time, pairs or memory.
+  template <class Task>
+  bool share(std::size_t n, Task&& task) {
     for (;;) {
       std::atomic<std::size_t> next{0};
-      const std::size_t crew = sources.size() < 4 ? 1 : walkers_.size();
+      const std::size_t crew = std::min(n, walkers_.size());
       parallelFor(crew, static_cast<std::uint32_t>(crew), [&](std::size_t w) {
         walkers_[w].pairs = 0;
-        for (std::size_t i = next++; i < sources.size(); i = next++) {
-          const std::vector<Entry> entries = entriesOf(sources[i]);
-          if (entries.empty()) continue;
-          if (!walkers_[w].walk(sources[i], entries, cutoff_, limits_.forward_cutoff)) break;
+        for (std::size_t i = next++; i < n; i = next++) {
+          if (!task(walkers_[w], i)) break;
         }
       });
-      for (std::size_t w = 0; w < crew; ++w) {
-        for (const auto& added : walkers_[w].added) levels_[added.items].push_back(added.ideal);
-        walkers_[w].added.clear();
+      for (Walker& walker : walkers_) {
+        for (const auto& added : walker.added) levels_[added.items].push_back(added.ideal);
+        walker.added.clear();
       }
       if (shared_.stop) return false;
       if (!shared_.full) break;
-      // Offers only ever lower values, so the level can simply be walked again in a larger table.
+      // Offers only ever lower values, so all can simply be done again in a larger table.
       if (!table_.grow()) return false;
       shared_.full = false;
     }
-    for (const Walker& walker : walkers_) pairs_ += walker.pairs;
-    for (Walker& walker : walkers_) walker.pairs = 0;
+    for (Walker& walker : walkers_) {
+      pairs_ += walker.pairs;
+      walker.pairs = 0;
+    }
     return pairs_ <= limits_.max_pairs;
+  }
+
+  bool walkLevel(std::size_t level, std::uint32_t next) {
+    const std::vector<std::uint32_t> sources = std::move(levels_[level]);
+    return share(sources.size(), [&](Walker& walker, std::size_t i) {
+      const std::vector<Entry> entries = entriesOf(sources[i]);
+      return entries.empty() || walker.walk(sources[i], entries, next, cutoff_, limits_.forward_cutoff);
+    });
+  }
+
+  // Takes the stages that have arrived at a barrier across it.
+  bool leaveBarrier(std::size_t index) {
+    std::vector<Arrival> arrivals;
+    for (Walker& walker : walkers_) {
+      arrivals.insert(arrivals.end(), walker.arrivals.begin(), walker.arrivals.end());
+      walker.arrivals.clear();
+    }
+    std::vector<std::vector<Arrival>> by_option(search_.options_.size());
+    for (Arrival& arrival : unbeaten(std::move(arrivals))) by_option[arrival.option].push_back(arrival);
+    std::erase_if(by_option, [](const auto& list) { return list.empty(); });
+    return share(by_option.size(), [&](Walker& walker, std::size_t i) {
+      return walker.walkFrom(barrier(index), by_option[i], barrier(index + 1), cutoff_,
+                             limits_.forward_cutoff);
+    });
+  }
+
+  // Drops every arrival that another one with the same option equals or beats in all that counts later.
+  std::vector<Arrival> unbeaten(std::vector<Arrival> all) const {
+    const auto figures = [&](const Arrival& a) {
+      std::array<double, 2 * Q + 4> list{a.from.value, a.sums.resident, a.sums.stash,
+                                         a.sums.trains ? a.sums.weights + 1 : 0};
+      for (std::size_t q = 0; q < Q; ++q) {
+        list[4 + 2 * q] = search_.overlap_sum_ ? a.sums.compute[q] + a.sums.transfer[q] : a.sums.compute[q];
+        list[5 + 2 * q] = search_.overlap_sum_ ? 0 : a.sums.transfer[q];
+      }
+      return list;
+    };
+    std::sort(all.begin(), all.end(), [&](const Arrival& a, const Arrival& b) {
+      return std::tuple(a.option, a.from.state, figures(a)) < std::tuple(b.option, b.from.state, figures(b));
+    });
+    std::vector<Arrival> kept;
+    for (const Arrival& arrival : all) {
+      const auto mine = figures(arrival);
+      const bool beaten = std::any_of(kept.rbegin(), kept.rend(), [&](const Arrival& other) {
+        if (other.option != arrival.option || !search_.covers(other.from.state, arrival.from.state))
+          return false;
+        const auto its = figures(other);
+        return std::equal(its.begin(), its.end(), mine.begin(), [](double a, double b) { return a <= b; });
+      });
+      if (!beaten && arrival.from.value < cutoff_) kept.push_back(arrival);
+    }
+    return kept;
   }
 
   bool contains(const std::uint64_t* larger, const std::uint64_t* smaller) const {
@@ -302,12 +421,17 @@ class ChainRun {
 
   // Finds the stages that made the value, first stage first: the whole set was reached last.
   void trace(std::uint32_t ideal, std::uint32_t state, double value, ChainOutcome& outcome) const {
+    const double busy = value + (Q == 2 ? limits_.forward_cutoff : 0);
     while (state != 0) {
       const std::uint64_t* here = table_.key(ideal);
       ChainStage stage;
       std::uint32_t from = ideal, from_state = 0;
       double forward = 0;
       for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
+        // Work alone rules most stages out.
+        const StageOption& option = search_.options_[o];
+        const double most_work =
+            busy * option.replicas * search_.window_.weight(0, option.pool) + search_.slack_[0];
         for (std::uint32_t s = 0; s < state; ++s) {
           if (search_.next_state_[o * search_.states_ + s] != static_cast<std::int32_t>(state)) continue;
           for (std::uint32_t i = 0; i < table_.size(); ++i) {
@@ -317,6 +441,7 @@ class ChainRun {
                 !std::lexicographical_compare(table_.key(i), table_.key(i) + search_.packing_.words,
                                               table_.key(from), table_.key(from) + search_.packing_.words))
               continue;
+            if (workBetween(table_.key(i), here) > most_work) continue;
             std::vector<std::uint32_t> items = difference(here, table_.key(i));
             const auto load = search_.stageLoad(items, search_.options_[o], s);
             if (!(load.value <= value * kRounding) || load.forward > limits_.forward_cutoff * kRounding)
@@ -334,6 +459,15 @@ class ChainRun {
       ideal = from;
       state = from_state;
     }
+  }
+
+  double workBetween(const std::uint64_t* smaller, const std::uint64_t* larger) const {
+    double sum = 0;
+    for (std::size_t c = 0; c < search_.packing_.chains.size(); ++c) {
+      sum += search_.chain_work_[c][search_.packing_.held(larger, c)] -
+             search_.chain_work_[c][search_.packing_.held(smaller, c)];
+    }
+    return sum;
   }
 
   std::vector<std::uint32_t> difference(const std::uint64_t* larger, const std::uint64_t* smaller) const {

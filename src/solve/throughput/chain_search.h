@@ -11,11 +11,12 @@
 //   - memory, or
 //   - waste (device time spent beyond what the items would need at the best use of the devices left)
 // exceed what the cut-off allows, and a state is dropped when the work left does not fit the devices left
-// ("window"). All tests only drop chains that cannot end below the cut-off.
-// Guarantee: `complete` with a value: that value is the least of all chains below the cut-off. `complete`
-// without: no chain is below it. Where the model is not exact (by-link), values are of its lower loads, so
-// the same holds as a bound. The same outcome for any number of threads. Complexity: pairs of reached ideals
-// x states; each step O(nets and edges of one item). When time runs out: not complete, nothing is known.
+// ("window"). Items that every other one precedes or follows cut the walks short (chain_walker.h). All tests
+// only drop chains that cannot end below the cut-off. Guarantee: `complete` with a value: that value is the
+// least of all chains below the cut-off. `complete` without: no chain is below it. Where the model is not
+// exact (by-link), values are of its lower loads, so the same holds as a bound. The same outcome for any
+// number of threads. Complexity: pairs of reached ideals x states; each step O(nets and edges of one item).
+// When time runs out: not complete, nothing is known.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,8 @@ struct StageOption {
 
   double sync(double weights) const;
 };
+
+inline constexpr std::uint32_t kNoBarrier = UINT32_MAX;
 
 struct ChainLimits {
   double cutoff = 0;          // only loads below it count
@@ -82,7 +85,9 @@ class ChainSearch {
 
   const PipelineModel& model_;
   std::vector<std::uint32_t> counts_;
-  std::vector<std::uint32_t> order_;  // items, each after all that follow it in the forward graph
+  std::vector<std::uint32_t> order_;     // items, each after all that follow it in the forward graph
+  std::vector<std::uint32_t> position_;  // of an item in it
+  std::vector<std::uint32_t> barriers_;  // items, in that order
   IdealPacking packing_;
   CapacityWindow window_;
   bool overlap_sum_ = true, by_parts_ = false;
@@ -96,12 +101,25 @@ class ChainSearch {
   std::vector<double> capacity_;          // [state * CapacityWindow::kMost + y] of the devices left
   std::size_t need_words_ = 0;
   std::vector<std::uint64_t> needs_;  // [item * words]: bits of all that needs the item, itself among them
-  std::vector<double> without_;       // [item * kMost + y]: work of all that does not need the item
-  std::vector<double> slack_;         // by y: rounding of work sums
+  std::vector<std::vector<double>> chain_work_;  // [chain][items held]
+  std::vector<double> without_;  // [item * kMost + y]: work of all that does not need the item
+  std::vector<double> slack_;    // by y: rounding of work sums
 
   void makeOptions();
   void makeStates();
   void sumNeeds();
+  void findBarriers();
+  void sumChains();
+  // The packed set of all items that come before the barrier.
+  void keyBefore(std::uint32_t barrier, std::vector<std::uint64_t>& key) const;
+  // Whether a net (or stash) of the barrier ends in items before it; then all its ends do.
+  bool isBehind(std::uint32_t net, std::uint32_t barrier) const {
+    return reachesBehind(model_.net_items[net], barrier);
+  }
+  bool isStashBehind(std::uint32_t stash, std::uint32_t barrier) const {
+    return reachesBehind(model_.stash_readers[stash], barrier);
+  }
+  bool reachesBehind(std::span<const std::uint32_t> items, std::uint32_t barrier) const;
   std::uint32_t stagesOf(std::uint32_t state) const {
     return used_[(state + 1) * (model_.poolCount() + 1) - 1];
   }

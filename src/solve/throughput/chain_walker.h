@@ -2,7 +2,11 @@
 //
 // A walk is for one stage option, so that it knows how much work the stage must and may hold: options differ
 // widely (a slow core takes little, an accelerator must be nearly full).
-// Q = 1, or 2 where forward and rest are valued apart (max-parts).
+// Barriers: where every other item comes before or after x and no net reaches across it, the load of a stage
+// that holds x is a part that depends on where the stage starts plus a part that depends on where it ends. So
+// a walk never crosses the next barrier. Instead what the stage holds up to there is kept as an `Arrival`; of
+// all arrivals with the same state only those that no other one beats in everything matter, and one walk from
+// the barrier serves them all. Q = 1, or 2 where forward and rest are valued apart (max-parts).
 #pragma once
 
 #include <algorithm>
@@ -10,6 +14,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "solve/throughput/chain_search.h"
@@ -26,6 +31,9 @@ struct ChainShared {
   std::atomic<std::uint64_t> pairs{0};
 };
 
+// Which nets of a barrier count: those among what is placed before it, those ahead, or both.
+enum class NetSide : std::uint8_t { kBoth, kBehind, kAhead };
+
 template <std::size_t Q>
 class ChainWalker {
  public:
@@ -36,6 +44,20 @@ class ChainWalker {
   };
   struct Added {
     std::uint32_t ideal, items;
+  };
+  struct Sums {
+    double compute[Q] = {};
+    double transfer[Q] = {};
+    double fixed[Q] = {};  // the part of `transfer` that no further item takes back
+    std::array<double, CapacityWindow::kMost> work{};
+    double resident = 0, weights = 0, stash = 0;
+    bool trains = false;
+  };
+  // A stage that has come as far as a barrier, all before it included.
+  struct Arrival {
+    Entry from;
+    std::uint32_t option = 0;
+    Sums sums;
   };
 
   ChainWalker(const ChainSearch& search, ChainShared& shared)
@@ -58,26 +80,39 @@ class ChainWalker {
     }
   }
 
-  std::vector<Added> added;  // ideals that this walker reached first
-  std::uint64_t pairs = 0;   // of the last level
+  std::vector<Added> added;       // ideals that this walker reached first
+  std::vector<Arrival> arrivals;  // at the next barrier
+  std::uint64_t pairs = 0;        // of the last level
 
-  // Walks from `ideal` with every option and offers what the stages are worth. False when it was cut short.
-  bool walk(std::uint32_t ideal, const std::vector<Entry>& entries, double cutoff, double forward_cutoff) {
-    cutoff_[Q - 1] = cutoff;
-    if constexpr (Q == 2) cutoff_[0] = forward_cutoff;
-    busy_limit_ = cutoff + (Q == 2 ? forward_cutoff : 0);
-    place(ideal);
-    for (std::size_t o = 0; o < search_.options_.size(); ++o) {
-      entries_.clear();
-      for (const Entry& entry : entries) {
-        const std::int32_t next = search_.next_state_[o * search_.states_ + entry.state];
-        if (next >= 0) entries_.push_back({entry, static_cast<std::uint32_t>(next)});
-      }
-      if (entries_.empty()) continue;
-      option_ = &search_.options_[o];
-      if (!walkOption()) return false;
+  // Walks from `ideal` with every option up to the barrier `next` (an item, or kNoBarrier) and offers what
+  // the stages are worth. False when it was cut short.
+  bool walk(std::uint32_t ideal, const std::vector<Entry>& entries, std::uint32_t next, double cutoff,
+            double forward_cutoff) {
+    setCutoff(cutoff, forward_cutoff);
+    std::copy_n(shared_.table.key(ideal), key_.size(), key_.begin());
+    barrier_ = next;
+    place();
+    for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
+      steps_from_.clear();
+      for (const Entry& entry : entries) addStep({entry, o, {}});
+      if (steps_from_.empty()) continue;
+      chooseOption(o);
+      if (!walkOption(false, 0)) return false;
     }
     return true;
+  }
+
+  // The same from barrier `x` for stages that have arrived there, all with the same option.
+  bool walkFrom(std::uint32_t x, std::span<const Arrival> from, std::uint32_t next, double cutoff,
+                double forward_cutoff) {
+    setCutoff(cutoff, forward_cutoff);
+    search_.keyBefore(x, key_);
+    barrier_ = next;
+    place();
+    steps_from_.clear();
+    for (const Arrival& arrival : from) addStep(arrival);
+    chooseOption(from.front().option);
+    return walkOption(true, x);
   }
 
  private:
@@ -89,20 +124,12 @@ class ChainWalker {
     std::uint32_t later = 0;   // ends in later stages
     double send = 0, receive = 0;
   };
-  struct Sums {
-    double compute[Q] = {};
-    double transfer[Q] = {};
-    double fixed[Q] = {};  // the part of `transfer` that no further item takes back
-    Works work{};
-    double resident = 0, weights = 0, stash = 0;
-    bool trains = false;
-  };
   struct Frame {
     std::uint32_t at, end;
   };
   struct Step {
-    Entry from;
-    std::uint32_t next;
+    Arrival from;
+    std::uint32_t next;  // state
   };
 
   const ChainSearch& search_;
@@ -118,7 +145,10 @@ class ChainWalker {
   std::vector<Works> lost_work_;     // by depth
   const StageOption* option_ = nullptr;
   std::size_t pool_ = UINT32_MAX;
-  std::vector<Step> entries_;
+  std::vector<Step> steps_from_;
+  Sums least_;  // of each sum the least over all steps
+  std::uint32_t option_number_ = 0;
+  std::uint32_t barrier_ = kNoBarrier;
   std::array<double, Q> cutoff_{};
   double busy_limit_ = 0;  // most time that a device may be busy
   Works placed_work_{}, room_{}, allowed_loss_{};
@@ -135,10 +165,20 @@ class ChainWalker {
     return true;
   }
 
+  void setCutoff(double cutoff, double forward_cutoff) {
+    cutoff_[Q - 1] = cutoff;
+    if constexpr (Q == 2) cutoff_[0] = forward_cutoff;
+    busy_limit_ = cutoff + (Q == 2 ? forward_cutoff : 0);
+  }
+
+  void addStep(const Arrival& from) {
+    const std::int32_t next = search_.next_state_[from.option * search_.states_ + from.from.state];
+    if (next >= 0) steps_from_.push_back({from, static_cast<std::uint32_t>(next)});
+  }
+
   // Sets up what all options share: the ideal of later stages.
-  void place(std::uint32_t ideal) {
+  void place() {
     const IdealPacking& packing = search_.packing_;
-    std::copy_n(shared_.table.key(ideal), key_.size(), key_.begin());
     std::fill(member_.begin(), member_.end(), 0);
     for (Net& net : net_) net.inside = net.later = 0;
     std::fill(stash_held_.begin(), stash_held_.end(), 0);
@@ -158,45 +198,55 @@ class ChainWalker {
     for (std::uint32_t v = 0; v < left_.size(); ++v) {
       left_[v] = 0;
       for (const std::uint32_t u : model_.after[v]) left_[v] += 1 - member_[u];
-      if (left_[v] == 0 && !member_[v]) first_candidates_.push_back(v);
+      if (left_[v] == 0 && !member_[v] && v != barrier_) first_candidates_.push_back(v);
     }
   }
 
-  bool walkOption() {
-    startOption();
+  // Makes the stages of one option. `arrived`: they start with x, what comes before it being in the steps.
+  bool walkOption(bool arrived, std::uint32_t x) {
+    measureRoom();
+    candidates_ = first_candidates_;
+    missing_ = left_;
+    sums_[0] = {};
+    forced_.clear();
     const std::vector<std::uint64_t> start_key = key_;
-    const std::size_t forced = enterForced();
+    if (arrived) force(x, NetSide::kAhead);
+    const bool stays = enterForced();
     bool whole = true;
-    if (forced > 0) {
-      ++pairs;
-      whole = offer(sums_[0], forced);
-    }
-    if (whole && (forced == 0 || alive(sums_[0]))) whole = walkFrom(forced);
-    key_ = start_key;
-    if (whole) {
-      // The forced items are still inside.
-      for (const std::uint32_t v : forced_) {
-        for (const std::uint32_t e : model_.item_nets[v]) --net_[e].inside;
-        for (const std::uint32_t t : model_.item_stashes[v]) --stash_held_[t];
+    // Forced across the barrier: no stage of use ends before it.
+    if (stays) {
+      if (!forced_.empty()) {
+        ++pairs;
+        whole = offer(sums_[0], forced_.size());
       }
+      if (whole && (forced_.empty() || alive(sums_[0]))) whole = walkCandidates();
     }
-    return whole;
+    if (!whole) return false;
+    if (barrier_ != kNoBarrier) arrive();
+    key_ = start_key;
+    for (const std::uint32_t v : forced_) {
+      for (const std::uint32_t e : model_.item_nets[v]) net_[e].inside = 0;
+      for (const std::uint32_t t : model_.item_stashes[v]) stash_held_[t] = 0;
+    }
+    return true;
   }
 
-  bool walkFrom(std::size_t forced) {
+  bool walkCandidates() {
     std::size_t depth = 0;
     std::uint32_t at = 0;
     stack_.clear();
     std::fill_n(lost_.begin(), search_.need_words_, 0);
     lost_work_[0].fill(0);
+    // Whatever needs the barrier stays behind it.
+    if (barrier_ != kNoBarrier) lose(barrier_, 0);
     for (;;) {
       if (at < candidates_.size() && lossFits(depth)) {
         stack_.push_back({at, static_cast<std::uint32_t>(candidates_.size())});
-        enter(candidates_[at], sums_[depth], sums_[depth + 1]);
+        enter(candidates_[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
         ++depth;
         ++pairs;
         if ((++steps_ & 4095) == 0 && !goOn()) return false;
-        if (!offer(sums_[depth], forced + depth)) return false;
+        if (!offer(sums_[depth], forced_.size() + depth)) return false;
         if (alive(sums_[depth])) {
           inheritLoss(depth);
           ++at;
@@ -215,46 +265,97 @@ class ChainWalker {
     }
   }
 
-  void startOption() {
-    candidates_ = first_candidates_;
-    missing_ = left_;
-    sums_[0] = {};
-    if (pool_ != option_->pool) {
-      pool_ = option_->pool;
-      for (std::size_t e = 0; e < net_.size(); ++e) {
-        net_[e].send = model_.cost(e, pool_, true);
-        net_[e].receive = model_.cost(e, pool_, false);
-      }
+  // Enters all that is left before the barrier and keeps the stage as an arrival for each step.
+  void arrive() {
+    for (const std::uint32_t v : search_.order_) {
+      if (v == barrier_) break;
+      if (!member_[v] && std::find(forced_.begin(), forced_.end(), v) == forced_.end())
+        force(v, NetSide::kBoth);
+      if (!alive(sums_[0])) return;
     }
-    for (std::size_t y = 0; y < search_.window_.size(); ++y) {
-      double before = 0, behind = 0;
-      for (const Step& step : entries_) {
-        before = std::max(before, search_.capacity_[step.from.state * kY + y]);
-        behind = std::max(behind, search_.capacity_[step.next * kY + y]);
+    // Of the barrier's own nets only those towards the start of the walk are settled.
+    Sums sums = sums_[0];
+    enter(barrier_, sums_[0], sums_[1], NetSide::kBehind);
+    for (std::size_t q = 0; q < Q; ++q) sums.transfer[q] = sums_[1].transfer[q];
+    sums.stash = sums_[1].stash;
+    forced_.push_back(barrier_);
+    for (const Step& step : steps_from_) {
+      Arrival arrival = step.from;
+      Sums& all = arrival.sums;
+      bool fits = true;
+      for (std::size_t q = 0; q < Q; ++q) {
+        all.compute[q] += sums.compute[q];
+        all.transfer[q] += sums.transfer[q];
+        all.fixed[q] = all.transfer[q];
+        fits = fits && together(all.compute[q], all.transfer[q]) < option_->replicas * cutoff_[q];
       }
-      const double left = search_.window_.total(y) - placed_work_[y];
-      // How much device time may be spent beyond what the items would need at the best use of the devices.
-      room_[y] = busy_limit_ * before - left + search_.slack_[y];
-      allowed_loss_[y] = busy_limit_ * behind + search_.slack_[y];
+      for (std::size_t y = 0; y < kY; ++y) all.work[y] += sums.work[y];
+      all.resident += sums.resident;
+      all.weights += sums.weights;
+      all.stash += sums.stash;
+      all.trains = all.trains || sums.trains;
+      if (fits && all.resident <= option_->memory) arrivals.push_back(arrival);
     }
   }
 
+  void chooseOption(std::uint32_t option) {
+    option_number_ = option;
+    option_ = &search_.options_[option];
+    if (pool_ == option_->pool) return;
+    pool_ = option_->pool;
+    for (std::size_t e = 0; e < net_.size(); ++e) {
+      net_[e].send = model_.cost(e, pool_, true);
+      net_[e].receive = model_.cost(e, pool_, false);
+    }
+  }
+
+  void measureRoom() {
+    room_.fill(-1e300);
+    allowed_loss_.fill(0);
+    least_ = steps_from_.front().from.sums;
+    for (const Step& step : steps_from_) {
+      const Sums& sums = step.from.sums;
+      double busy = 0;
+      for (std::size_t q = 0; q < Q; ++q) {
+        least_.compute[q] = std::min(least_.compute[q], sums.compute[q]);
+        least_.fixed[q] = std::min(least_.fixed[q], sums.fixed[q]);
+        busy += search_.overlap_sum_ ? sums.compute[q] + sums.fixed[q] : sums.compute[q];
+      }
+      least_.resident = std::min(least_.resident, sums.resident);
+      for (std::size_t y = 0; y < search_.window_.size(); ++y) {
+        const double before = busy_limit_ * search_.capacity_[step.from.from.state * kY + y];
+        const double behind = busy_limit_ * search_.capacity_[step.next * kY + y];
+        // Work that was left when the stage began: that of the arrival is among what is placed by now.
+        const double left = search_.window_.total(y) - placed_work_[y] + sums.work[y];
+        // Device time that may be spent beyond what the items would need at the best use of the devices.
+        const double room = before - left - (search_.window_.weight(y, pool_) * busy - sums.work[y]);
+        room_[y] = std::max(room_[y], room + search_.slack_[y]);
+        allowed_loss_[y] = std::max(allowed_loss_[y], behind + search_.slack_[y]);
+      }
+    }
+  }
+
+  void force(std::uint32_t v, NetSide side) {
+    enter(v, sums_[0], sums_[1], side);
+    std::erase(candidates_, v);
+    sums_[0] = sums_[1];
+    forced_.push_back(v);
+  }
+
   // Items without which the stage would leave more work than the devices left can do: a stage without x holds
-  // nothing that needs x. What such an item needs is forced too, so together they start the stage.
-  std::size_t enterForced() {
-    forced_.clear();
+  // nothing that needs x. What such an item needs is forced too, so together they start the stage. False when
+  // the barrier is among them.
+  bool enterForced() {
     for (const std::uint32_t x : search_.order_) {
-      if (member_[x]) continue;
+      if (member_[x] || (!forced_.empty() && forced_.front() == x)) continue;
       bool needed = false;
       for (std::size_t y = 0; y < search_.window_.size(); ++y)
         needed = needed || search_.without_[x * kY + y] < search_.window_.total(y) - allowed_loss_[y];
       if (!needed) continue;
-      enter(x, sums_[0], sums_[1]);
-      std::erase(candidates_, x);
-      sums_[0] = sums_[1];
-      forced_.push_back(x);
+      if (x == barrier_) return false;
+      force(x, NetSide::kBoth);
     }
-    return forced_.size();
+    return true;
   }
 
   // What has been left out of the stage is lost to it with all that needs it; the devices behind must do it.
@@ -284,7 +385,8 @@ class ChainWalker {
     }
   }
 
-  void enter(std::uint32_t v, const Sums& from, Sums& to) {
+  // `side`: which nets of the item count; all but those of a barrier always do.
+  void enter(std::uint32_t v, const Sums& from, Sums& to, NetSide side) {
     to = from;
     const std::size_t at = v * model_.poolCount() + pool_;
     if constexpr (Q == 2) {
@@ -299,6 +401,7 @@ class ChainWalker {
     to.trains = to.trains || model_.trains[v] != 0;
     for (const std::uint32_t e : model_.item_nets[v]) {
       Net& net = net_[e];
+      if (side != NetSide::kBoth && search_.isBehind(e, v) != (side == NetSide::kBehind)) continue;
       const bool sends = net.producer == v;
       double& transfer = to.transfer[net.part];
       if (net.inside == 0) {
@@ -310,10 +413,11 @@ class ChainWalker {
       if (++net.inside == net.ends) transfer -= net.send;
     }
     for (const std::uint32_t t : model_.item_stashes[v]) {
+      if (side != NetSide::kBoth && search_.isStashBehind(t, v) != (side == NetSide::kBehind)) continue;
       if (stash_held_[t]++ == 0) to.stash += model_.stash_bytes[t];
     }
     for (const std::uint32_t u : model_.before[v]) {
-      if (--missing_[u] == 0) candidates_.push_back(u);
+      if (--missing_[u] == 0 && u != barrier_) candidates_.push_back(u);
     }
     const IdealPacking::Place& place = search_.packing_.places[v];
     key_[place.word] += std::uint64_t{1} << place.shift;
@@ -334,12 +438,12 @@ class ChainWalker {
 
   // Whether some larger stage may still be of use.
   bool alive(const Sums& sums) const {
-    if (sums.resident > option_->memory) return false;
+    if (least_.resident + sums.resident > option_->memory) return false;
     double busy = 0;
     for (std::size_t q = 0; q < Q; ++q) {
-      const double least = together(sums.compute[q], sums.fixed[q]);
+      const double least = together(least_.compute[q] + sums.compute[q], least_.fixed[q] + sums.fixed[q]);
       if (!(least < option_->replicas * cutoff_[q])) return false;
-      busy += search_.overlap_sum_ ? least : sums.compute[q];
+      busy += sums.compute[q] + (search_.overlap_sum_ ? sums.fixed[q] : 0);
     }
     for (std::size_t y = 0; y < search_.window_.size(); ++y) {
       if (search_.window_.weight(y, pool_) * busy - sums.work[y] > room_[y]) return false;
@@ -347,22 +451,29 @@ class ChainWalker {
     return true;
   }
 
+  double load(const Sums& a, const Sums& b, std::size_t q) const {
+    return together(a.compute[q] + b.compute[q], a.transfer[q] + b.transfer[q]) / option_->replicas;
+  }
+
   // Offers the stage to the states it leads to. False when the table is full.
   bool offer(const Sums& sums, std::size_t items) {
-    if (sums.resident > option_->memory) return true;
     const double r = option_->replicas;
-    const double sync = option_->replicas > 1 && sums.trains ? option_->sync(sums.weights) : 0;
-    const double load = together(sums.compute[Q - 1], sums.transfer[Q - 1]) / r + sync;
-    if (!(load < cutoff_[Q - 1])) return true;
-    if constexpr (Q == 2) {
-      if (!(together(sums.compute[0], sums.transfer[0]) / r < cutoff_[0])) return true;
-    }
     bool looked_up = false;
     std::uint32_t target = 0;
-    for (const auto& [entry, next] : entries_) {
-      if (sums.stash > 0) {
-        const double samples = std::ceil((search_.stagesOf(entry.state) + 1) / r);
-        if (sums.resident + samples * sums.stash > option_->memory) continue;
+    for (const auto& [from, next] : steps_from_) {
+      const double resident = from.sums.resident + sums.resident;
+      if (resident > option_->memory) continue;
+      double value = load(from.sums, sums, Q - 1);
+      if (option_->replicas > 1 && (from.sums.trains || sums.trains))
+        value += option_->sync(from.sums.weights + sums.weights);
+      if (!(value < cutoff_[Q - 1])) continue;
+      if constexpr (Q == 2) {
+        if (!(load(from.sums, sums, 0) < cutoff_[0])) continue;
+      }
+      const double stash = from.sums.stash + sums.stash;
+      if (stash > 0) {
+        const double samples = std::ceil((search_.stagesOf(from.from.state) + 1) / r);
+        if (resident + samples * stash > option_->memory) continue;
       }
       bool fits = true;
       for (std::size_t y = 0; y < search_.window_.size(); ++y) {
@@ -380,7 +491,7 @@ class ChainWalker {
         if (is_new) added.push_back({target, placed_ + static_cast<std::uint32_t>(items)});
         looked_up = true;
       }
-      shared_.table.lower(target, next, std::max(entry.value, load));
+      shared_.table.lower(target, next, std::max(from.from.value, value));
     }
     return true;
   }
