@@ -22,6 +22,7 @@ struct Arguments {
   std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers;
   std::vector<std::string> set, pin, forbid, together;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
+  bool table = false, prove = false;
 };
 
 // Families of options a verb takes.
@@ -38,6 +39,8 @@ enum Family : unsigned {
   kOp = 512,
   kTo = 1024,
   kOptionsDoc = 2048,
+  kTable = 4096,
+  kProve = 8192,
 };
 
 struct Verb {

@@ -6,29 +6,61 @@
 
 #include "allot/check.h"
 #include "allot/evaluate.h"
+#include "allot/prove.h"
 #include "allot/solve.h"
 #include "base/file_io.h"
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "common.h"
 #include "report/noise.h"
+#include "search.h"
 #include "summary.h"
 
 namespace allot::cli {
 namespace {
 
+std::string proofJson(const ProofAgain& again) {
+  JsonWriter out(0);
+  out.beginObject()
+      .field("proved", again.proved)
+      .field("by", again.by)
+      .field("bound", again.bound)
+      .endObject();
+  return out.take();
+}
+
+// A plan that is valid, proved again.
+Result<int> prove(const Arguments& arguments, const PlannedTask& task, std::string document) {
+  const std::string file = displayName(arguments.inputs.back());
+  const ProofAgain again = proveAgain(task.problem, task.plan, task.options.run, &catchStopSignals());
+  if (arguments.json) ALLOT_CHECK(print(withMember(std::move(document), "prove", proofJson(again))));
+  if (again.better < task.plan.value * (1 - kOptimalGap)) {
+    return printError({ErrorCode::kMismatch, file, "value",
+                       fmt::format("{} found a plan of {}, better than {}", again.by,
+                                   secondsText(again.better), secondsText(task.plan.value)),
+                       ""});
+  }
+  if (!arguments.json && !arguments.quiet) {
+    ALLOT_CHECK(print(again.proved ? fmt::format("proved again by {}\n", again.by)
+                                   : fmt::format("not proved again: no plan is below {} (gap {})\n",
+                                                 secondsText(again.bound),
+                                                 percentText(1 - again.bound / task.plan.value))));
+  }
+  return again.proved ? kExitOk : kExitLimitWithPlan;
+}
+
 Result<int> checkPlan(const Arguments& arguments) {
   ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
   const CheckReport report = check(task.problem, task.plan);
-  if (arguments.json) {
-    JsonWriter out;
-    out.beginObject().field("ok", report.ok()).field("value", report.value).key("violations").beginArray();
-    for (const std::string& violation : report.violations) out.value(violation);
-    out.endArray().endObject();
-    ALLOT_CHECK(print(out.take()));
-  } else if (report.ok() && !arguments.quiet) {
+  JsonWriter out;
+  out.beginObject().field("ok", report.ok()).field("value", report.value).key("violations").beginArray();
+  for (const std::string& violation : report.violations) out.value(violation);
+  out.endArray().endObject();
+  const bool goes_on = report.ok() && arguments.prove;
+  if (arguments.json && !goes_on) ALLOT_CHECK(print(out.take()));
+  if (!arguments.json && report.ok() && !arguments.quiet)
     ALLOT_CHECK(print(fmt::format("valid: {}\n", valueText(task.problem.goal(), report.value))));
-  }
+  if (goes_on) return prove(arguments, task, out.take());
   if (report.ok()) return kExitOk;
   const std::string file = displayName(arguments.inputs.back());
   for (const std::string& violation : report.violations) {

@@ -7,7 +7,9 @@
 #include <cstdio>
 
 #include "allot/solve.h"
+#include "allot/table.h"
 #include "base/file_io.h"
+#include "base/json_writer.h"
 #include "base/units.h"
 #include "common.h"
 #include "search.h"
@@ -81,6 +83,35 @@ void printFailure(const Arguments& arguments, const SolveOutcome& outcome) {
   }
 }
 
+std::string compositionJson(const CompositionTable& table) {
+  JsonWriter out(0);
+  out.beginObject().key("kinds").beginArray();
+  for (const std::string& kind : table.kinds) out.value(kind);
+  out.endArray().key("rows").beginArray();
+  for (const CompositionRow& row : table.rows) {
+    out.beginObject().key("devices").beginArray();
+    for (const std::uint32_t count : row.counts) out.value(static_cast<std::uint64_t>(count));
+    out.endArray().field("value", row.status == Status::kOptimal ? row.value : std::nan(""));
+    out.field("bound", row.bound).field("status", name(row.status)).endObject();
+  }
+  out.endArray().endObject();
+  return out.take();
+}
+
+std::string compositionText(const CompositionTable& table) {
+  std::vector<std::vector<std::string>> cells(1, table.kinds);
+  for (const char* title : {"value", "per second", "status"}) cells[0].emplace_back(title);
+  for (const CompositionRow& row : table.rows) {
+    auto& line = cells.emplace_back();
+    for (const std::uint32_t count : row.counts) line.push_back(fmt::format("{}", count));
+    const bool known = row.status == Status::kOptimal;
+    line.push_back(known ? secondsText(row.value) : "-");
+    line.push_back(known ? perSecondText(row.value) : "-");
+    line.emplace_back(name(row.status));
+  }
+  return tableText(cells);
+}
+
 Result<int> plan(const Arguments& arguments) {
   ALLOT_CHECK(checkWritable(arguments.output));
   ALLOT_TRY(Task task, loadTask(arguments));
@@ -112,10 +143,15 @@ Result<int> plan(const Arguments& arguments) {
   const bool good = outcome.plan.hasPlan();
   if (!good) printFailure(arguments, outcome);
   if (good && !arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, document));
+  std::optional<CompositionTable> table;
+  if (arguments.table) {
+    ALLOT_TRY(table, compositionTable(problem, run, &stop_flag));
+  }
   if (arguments.json && !(good && arguments.output == "-")) {
-    ALLOT_CHECK(print(document));
+    ALLOT_CHECK(print(table ? withMember(std::move(document), "table", compositionJson(*table)) : document));
   } else if (good && !arguments.json && !arguments.quiet && arguments.output != "-") {
     ALLOT_CHECK(print(planSummary(problem, outcome.plan)));
+    if (table) ALLOT_CHECK(print("\n" + compositionText(*table)));
   }
   return exitCodeOf(outcome.plan, run.gap);
 }

@@ -25,7 +25,7 @@ std::vector<Verb> makeVerbs() {
        1,
        0,
        {},
-       kPlanned | kOutput | kStart,
+       kPlanned | kOutput | kStart | kTable,
        "plan problem.json --goal throughput\nplan problem.json --goal latency --gap 1% --time-limit 30 -o "
        "plan.json\n"
        "plan graph.json --cluster rig.yaml --goal latency --pin 'embed*=cpu0' --together 'head.*' --json",
@@ -36,8 +36,8 @@ std::vector<Verb> makeVerbs() {
        2,
        0,
        {},
-       kPlanned,
-       "check problem.json plan.json\ncheck problem.json plan.json --json",
+       kPlanned | kProve,
+       "check problem.json plan.json\ncheck problem.json plan.json --prove --time-limit 30",
        runCheck},
       {"compare",
        "run several solvers, the rules in use today among them, on one problem",
@@ -142,6 +142,8 @@ std::vector<CommandOption> makeOptions() {
   list("together", "PATTERN", "keep the ops whose names match on one device; may be repeated", kConstraints,
        &A::together);
   text("start", 0, "PLAN", "start the search from this plan", kStart, &A::start);
+  flag("table", 0, "throughput: also print the best value of every smaller cluster", kTable, &A::table);
+  flag("prove", 0, "prove the value of a small problem again, by another method", kProve, &A::prove);
   text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise,
        &A::noise);
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);

@@ -114,7 +114,7 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
       interrupted = interrupted || result.end == SolveEnd::kStopped;
       if (result.end != SolveEnd::kExhausted) continue;
       proven = true;
-      proof = result.proof;
+      proof = fmt::format("{}: {}", solver.name, result.proof);
     }
     if (proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(problem, budget);
   }

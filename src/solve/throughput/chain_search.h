@@ -75,6 +75,8 @@ class ChainSearch {
   // False when the states would not fit in memory at all.
   bool suitable(std::size_t memory_bytes) const;
   std::span<const StageOption> options() const { return options_; }
+  // A lower bound on the largest load from the work alone.
+  double workBound() const { return window_.bound(); }
   ChainOutcome run(const ChainLimits& limits, const Budget& budget) const;
 
  private:

@@ -11,53 +11,24 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <span>
 #include <vector>
 
+#include "solve/throughput/chain_parts.h"
 #include "solve/throughput/chain_search.h"
 
 namespace allot {
 
-// What all threads of a run share.
-struct ChainShared {
-  const Budget& budget;
-  IdealTable& table;
-  std::uint64_t max_pairs;
-  std::atomic<bool> stop{false};  // out of time or pairs
-  std::atomic<bool> full{false};  // the table must grow
-  std::atomic<std::uint64_t> pairs{0};
-};
-
-// Which nets of a barrier count: those among what is placed before it, those ahead, or both.
-enum class NetSide : std::uint8_t { kBoth, kBehind, kAhead };
-
 template <std::size_t Q>
 class ChainWalker {
  public:
-  // A reached state of the ideal that a walk starts from.
-  struct Entry {
-    std::uint32_t state;
-    double value;
-  };
+  using Entry = ChainEntry;
+  using Sums = ChainSums<Q>;
+  using Arrival = ChainArrival<Q>;
   struct Added {
     std::uint32_t ideal, items;
-  };
-  struct Sums {
-    double compute[Q] = {};
-    double transfer[Q] = {};
-    double fixed[Q] = {};  // the part of `transfer` that no further item takes back
-    std::array<double, CapacityWindow::kMost> work{};
-    double resident = 0, weights = 0, stash = 0;
-    bool trains = false;
-  };
-  // A stage that has come as far as a barrier, all before it included.
-  struct Arrival {
-    Entry from;
-    std::uint32_t option = 0;
-    Sums sums;
   };
 
   ChainWalker(const ChainSearch& search, ChainShared& shared)
@@ -68,6 +39,7 @@ class ChainWalker {
         missing_(search.model_.itemCount()),
         left_(search.model_.itemCount()),
         member_(search.model_.itemCount()),
+        is_forced_(search.model_.itemCount()),
         stash_held_(search.model_.stash_bytes.size()),
         sums_(search.model_.itemCount() + 1),
         key_(search.packing_.words),
@@ -136,7 +108,7 @@ class ChainWalker {
   const PipelineModel& model_;
   ChainShared& shared_;
   std::vector<Net> net_;
-  std::vector<std::uint32_t> missing_, left_, member_, stash_held_;
+  std::vector<std::uint32_t> missing_, left_, member_, is_forced_, stash_held_;
   std::vector<std::uint32_t> candidates_, first_candidates_, forced_;
   std::vector<Frame> stack_;
   std::vector<Sums> sums_;
@@ -180,6 +152,7 @@ class ChainWalker {
   void place() {
     const IdealPacking& packing = search_.packing_;
     std::fill(member_.begin(), member_.end(), 0);
+    std::fill(is_forced_.begin(), is_forced_.end(), 0);
     for (Net& net : net_) net.inside = net.later = 0;
     std::fill(stash_held_.begin(), stash_held_.end(), 0);
     placed_work_.fill(0);
@@ -225,6 +198,7 @@ class ChainWalker {
     if (barrier_ != kNoBarrier) arrive();
     key_ = start_key;
     for (const std::uint32_t v : forced_) {
+      is_forced_[v] = 0;
       for (const std::uint32_t e : model_.item_nets[v]) net_[e].inside = 0;
       for (const std::uint32_t t : model_.item_stashes[v]) stash_held_[t] = 0;
     }
@@ -269,8 +243,8 @@ class ChainWalker {
   void arrive() {
     for (const std::uint32_t v : search_.order_) {
       if (v == barrier_) break;
-      if (!member_[v] && std::find(forced_.begin(), forced_.end(), v) == forced_.end())
-        force(v, NetSide::kBoth);
+      if (member_[v] || is_forced_[v]) continue;
+      force(v, NetSide::kBoth);
       if (!alive(sums_[0])) return;
     }
     // Of the barrier's own nets only those towards the start of the walk are settled.
@@ -340,6 +314,7 @@ class ChainWalker {
     std::erase(candidates_, v);
     sums_[0] = sums_[1];
     forced_.push_back(v);
+    is_forced_[v] = 1;
   }
 
   // Items without which the stage would leave more work than the devices left can do: a stage without x holds
@@ -347,7 +322,7 @@ class ChainWalker {
   // the barrier is among them.
   bool enterForced() {
     for (const std::uint32_t x : search_.order_) {
-      if (member_[x] || (!forced_.empty() && forced_.front() == x)) continue;
+      if (member_[x] || is_forced_[x]) continue;
       bool needed = false;
       for (std::size_t y = 0; y < search_.window_.size(); ++y)
         needed = needed || search_.without_[x * kY + y] < search_.window_.total(y) - allowed_loss_[y];

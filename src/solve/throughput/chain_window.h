@@ -30,7 +30,7 @@ class CapacityWindow {
   // Sum of the weights of these devices, at most `stages` of them.
   double capacity(std::size_t y, std::span<const std::uint32_t> devices, std::uint32_t stages) const;
 
-  // A lower bound on the largest load for the devices it was made for.
+  // A lower bound on the largest load for the devices it was made for, rounding aside.
   double bound() const { return bound_; }
 
  private:

@@ -1,0 +1,52 @@
+// What the walks of one run of ChainSearch hand around.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "allot/solve.h"
+#include "solve/throughput/chain_window.h"
+#include "solve/throughput/ideal_table.h"
+
+namespace allot {
+
+// What all threads of a run share.
+struct ChainShared {
+  const Budget& budget;
+  IdealTable& table;
+  std::uint64_t max_pairs;
+  std::atomic<bool> stop{false};  // out of time or pairs
+  std::atomic<bool> full{false};  // the table must grow
+  std::atomic<std::uint64_t> pairs{0};
+};
+
+// Which nets of a barrier count: those among what is placed before it, those ahead, or both.
+enum class NetSide : std::uint8_t { kBoth, kBehind, kAhead };
+
+// A reached state of the ideal that a walk starts from.
+struct ChainEntry {
+  std::uint32_t state = 0;
+  double value = 0;
+};
+
+// What a set of items adds up to on one pool; by part where forward and rest are valued apart (Q = 2).
+template <std::size_t Q>
+struct ChainSums {
+  double compute[Q] = {};
+  double transfer[Q] = {};
+  double fixed[Q] = {};  // the part of `transfer` that no further item takes back
+  std::array<double, CapacityWindow::kMost> work{};
+  double resident = 0, weights = 0, stash = 0;
+  bool trains = false;
+};
+
+// A stage that has come as far as a barrier, all before it included.
+template <std::size_t Q>
+struct ChainArrival {
+  ChainEntry from;
+  std::uint32_t option = 0;
+  ChainSums<Q> sums;
+};
+
+}  // namespace allot

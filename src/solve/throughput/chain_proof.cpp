@@ -1,0 +1,106 @@
+#include "solve/throughput/chain_proof.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace allot {
+namespace {
+
+constexpr double kRounding = 1e-12;
+// The first cut-off above a bound, as a share of it; later ones double.
+constexpr double kFirstStep = 0.01;
+
+}  // namespace
+
+ChainProof::ChainProof(const PipelineModel& model, std::vector<std::uint32_t> counts, const Budget& budget)
+    : model_(model), budget_(budget), search_(model, std::move(counts)) {
+  double sum = std::accumulate(model.send.begin(), model.send.end(), 0.0) +
+               std::accumulate(model.receive.begin(), model.receive.end(), 0.0);
+  for (const double seconds : model.seconds) sum += seconds < kCannotRun ? seconds : 0;
+  const double weights = std::accumulate(model.weights.begin(), model.weights.end(), 0.0);
+  double sync = 0;
+  for (const StageOption& option : search_.options()) sync = std::max(sync, option.sync(weights));
+  // Twice, because max-parts adds two loads.
+  worst_load_ = 2 * (sum + sync) + 1;
+}
+
+ChainProof::Pass ChainProof::below(double cutoff, std::uint64_t max_pairs) {
+  double best = cutoff * (1 - kChainEqual);
+  if (model_.problem->modes.training_load == TrainingLoad::kSum) {
+    ChainOutcome outcome = pass({best, 0, max_pairs});
+    if (!outcome.complete) return Pass::kCut;
+    if (!outcome.found) return Pass::kNone;
+    const double value = outcome.value;
+    keep(std::move(outcome), value);
+    return Pass::kFound;
+  }
+  Pass end = Pass::kNone;
+  for (double forward = best;;) {
+    ChainOutcome outcome = pass({best, forward, max_pairs});
+    if (!outcome.complete) return Pass::kCut;
+    if (!outcome.found) return end;
+    const double rest = outcome.value;
+    forward = outcome.forward * (1 - kRounding);
+    if (outcome.forward + rest < best) {
+      best = outcome.forward + rest;
+      keep(std::move(outcome), best);
+      end = Pass::kFound;
+    }
+    forward = std::min(forward, best - rest);
+  }
+}
+
+ChainProof::Pass ChainProof::close(double lower, double upper, std::uint64_t max_pairs,
+                                   const std::function<void(double)>& on_bound) {
+  for (double step = lower > 0 ? kFirstStep * lower : upper;; step *= 2) {
+    const double cutoff = std::min(upper, lower + step);
+    const Pass end = below(cutoff, max_pairs);
+    if (end != Pass::kNone || cutoff >= upper) return end;
+    on_bound(cutoff * (1 - kChainEqual));
+    if (budget_.stopped()) return Pass::kCut;
+  }
+}
+
+ChainOutcome ChainProof::pass(const ChainLimits& limits) {
+  ChainOutcome outcome = search_.run(limits, budget_);
+  pairs_ += outcome.pairs;
+  ideals_ = std::max(ideals_, outcome.ideals);
+  return outcome;
+}
+
+void ChainProof::keep(ChainOutcome&& outcome, double value) {
+  value_ = value;
+  stages_ = std::move(outcome.stages);
+}
+
+Plan ChainProof::plan() const {
+  const Problem& problem = *model_.problem;
+  Plan plan;
+  plan.modes = problem.modes;
+  std::vector<DeviceId> device_of_item(model_.itemCount());
+  std::vector<std::size_t> taken(model_.poolCount(), 0);
+  for (const ChainStage& stage : stages_) {
+    const StageOption& option = search_.options()[stage.option];
+    PlanStage& made = plan.stages.emplace_back();
+    const auto take = [&](std::size_t k) {
+      for (std::uint32_t r = 0; r < option.taken[k]; ++r)
+        made.devices.push_back(model_.pools[k].devices[taken[k]++]);
+    };
+    // The first device must be of the pool whose costs were counted.
+    take(option.pool);
+    for (std::size_t k = 0; k < model_.poolCount(); ++k) {
+      if (k != option.pool) take(k);
+    }
+    for (const std::uint32_t item : stage.items) {
+      device_of_item[item] = made.devices.front();
+      for (const UnitId unit : model_.item_units[item]) {
+        const auto ops = problem.unitOps(unit);
+        made.ops.insert(made.ops.end(), ops.begin(), ops.end());
+      }
+    }
+  }
+  plan.assignment = model_.assignment(device_of_item);
+  return plan;
+}
+
+}  // namespace allot

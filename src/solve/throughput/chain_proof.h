@@ -1,0 +1,60 @@
+// The best chain for given devices, by passes of ChainSearch.
+//
+// Method: `below` looks for the best chain under one cut-off. `close` starts from a bound and raises the
+// cut-off until a chain is found or the upper limit is reached: each pass either finds the optimum or proves
+// that its cut-off is a bound, and a low cut-off costs little. max-parts (largest forward load + largest
+// rest): the rest is minimised under a limit on the forward load, and the limit falls below the forward load
+// of each answer until the sum cannot improve any more; answers in between cannot be better, because their
+// rest is no smaller and their forward load no less. Guarantee: as ChainSearch. Values are those of the
+// model: under by-link transfers lower bounds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "allot/plan.h"
+#include "solve/throughput/chain_search.h"
+
+namespace allot {
+
+// A chain better by less than this share counts as equal: "optimal" allows a gap of 1e-9.
+inline constexpr double kChainEqual = 1e-10;
+
+class ChainProof {
+ public:
+  enum class Pass : std::uint8_t { kCut, kNone, kFound };
+
+  ChainProof(const PipelineModel& model, std::vector<std::uint32_t> counts, const Budget& budget);
+
+  bool suitable() const { return search_.suitable(budget_.memory_bytes); }
+  // More than any load of the model can be.
+  double worstLoad() const { return worst_load_; }
+  // A simple lower bound for these devices.
+  double workBound() const { return search_.workBound(); }
+
+  Pass below(double cutoff, std::uint64_t max_pairs);
+  // Between a bound and a limit that need not be reached; `on_bound` hears of every better bound.
+  Pass close(double lower, double upper, std::uint64_t max_pairs,
+             const std::function<void(double)>& on_bound);
+
+  // Of the last chain found.
+  double value() const { return value_; }
+  Plan plan() const;
+  std::uint64_t pairs() const { return pairs_; }
+  std::uint64_t ideals() const { return ideals_; }
+
+ private:
+  const PipelineModel& model_;
+  const Budget& budget_;
+  ChainSearch search_;
+  double worst_load_ = 0;
+  double value_ = 0;
+  std::vector<ChainStage> stages_;
+  std::uint64_t pairs_ = 0, ideals_ = 0;
+
+  ChainOutcome pass(const ChainLimits& limits);
+  void keep(ChainOutcome&& outcome, double value);
+};
+
+}  // namespace allot

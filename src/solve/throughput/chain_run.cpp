@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+
+#include "base/thread_pool.h"
+#include "solve/throughput/chain_search.h"
+#include "solve/throughput/chain_walker.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// A load is added up in another order when it is traced than when it was walked.
+constexpr double kRounding = 1 + 1e-12;
+
+}  // namespace
+
+// One run with its own table.
+template <std::size_t Q>
+class ChainRun {
+ public:
+  ChainRun(const ChainSearch& search, const ChainLimits& limits, const Budget& budget)
+      : search_(search),
+        limits_(limits),
+        table_(search.packing_.words, search.states_, budget.memory_bytes / 2),
+        shared_{budget, table_, limits.max_pairs},
+        levels_(search.model_.itemCount() + 1),
+        cutoff_(limits.cutoff) {
+    walkers_.reserve(budget.threads);
+    for (std::uint32_t t = 0; t < std::max(1u, budget.threads); ++t) walkers_.emplace_back(search, shared_);
+  }
+
+  ChainOutcome run() {
+    const std::size_t n = search_.model_.itemCount();
+    bool is_new = false;
+    const std::vector<std::uint64_t> empty(search_.packing_.words, 0);
+    levels_[0].push_back(table_.insert(empty.data(), is_new));
+    table_.lower(0, 0, 0);
+    ChainOutcome outcome;
+    std::size_t passed = 0;  // barriers
+    for (std::size_t level = 0; level < n; ++level) {
+      const bool at_barrier =
+          passed < search_.barriers_.size() && search_.position_[search_.barriers_[passed]] == level;
+      const bool whole = walkLevel(level, barrier(passed)) && (!at_barrier || leaveBarrier(passed++));
+      outcome.pairs = pairs_;
+      if (!whole) return outcome;
+      // A finished chain lowers the cut-off for the rest.
+      if (!levels_[n].empty()) cutoff_ = std::min(cutoff_, best().second);
+      std::vector<std::uint32_t>().swap(levels_[level]);
+    }
+    outcome.complete = true;
+    outcome.ideals = table_.size();
+    if (levels_[n].empty()) return outcome;
+    const auto [state, value] = best();
+    if (!(value < limits_.cutoff)) return outcome;
+    outcome.found = true;
+    outcome.value = value;
+    trace(levels_[n].front(), state, value, outcome);
+    return outcome;
+  }
+
+ private:
+  using Walker = ChainWalker<Q>;
+  using Entry = typename Walker::Entry;
+  using Arrival = typename Walker::Arrival;
+
+  const ChainSearch& search_;
+  const ChainLimits& limits_;
+  IdealTable table_;
+  ChainShared shared_;
+  std::vector<std::vector<std::uint32_t>> levels_;  // ideals by number of items
+  double cutoff_;
+  std::vector<Walker> walkers_;
+  std::uint64_t pairs_ = 0;
+
+  std::pair<std::uint32_t, double> best() const {
+    std::pair<std::uint32_t, double> least{0, kInfinity};
+    for (std::uint32_t s = 0; s < search_.states_; ++s) {
+      const double value = table_.value(levels_.back().front(), s);
+      if (value < least.second) least = {s, value};
+    }
+    return least;
+  }
+
+  // States of the ideal below the cut-off that no other one with fewer devices and no larger value covers.
+  std::vector<Entry> entriesOf(std::uint32_t ideal) const {
+    std::vector<Entry> entries;
+    for (std::uint32_t s = 0; s < search_.states_; ++s) {
+      const double value = table_.value(ideal, s);
+      if (!(value < cutoff_)) continue;
+      const bool covered = std::any_of(entries.begin(), entries.end(), [&](const Entry& e) {
+        return e.value <= value && search_.covers(e.state, s);
+      });
+      if (!covered) entries.push_back({s, value});
+    }
+    return entries;
+  }
+
+  std::uint32_t barrier(std::size_t index) const {
+    return index < search_.barriers_.size() ? search_.barriers_[index] : kNoBarrier;
+  }
+
+  // Gives tasks 0 .. n-1 to the walkers until all are done; false when out of time, pairs or memory.
+  template <class Task>
+  bool share(std::size_t n, Task&& task) {
+    for (;;) {
+      std::atomic<std::size_t> next{0};
+      const std::size_t crew = std::min(n, walkers_.size());
+      parallelFor(crew, static_cast<std::uint32_t>(crew), [&](std::size_t w) {
+        walkers_[w].pairs = 0;
+        for (std::size_t i = next++; i < n; i = next++) {
+          if (!task(walkers_[w], i)) break;
+        }
+      });
+      for (Walker& walker : walkers_) {
+        for (const auto& added : walker.added) levels_[added.items].push_back(added.ideal);
+        walker.added.clear();
+      }
+      if (shared_.stop) return false;
+      if (!shared_.full) break;
+      // Offers only ever lower values, so all can simply be done again in a larger table.
+      if (!table_.grow()) return false;
+      shared_.full = false;
+    }
+    for (Walker& walker : walkers_) {
+      pairs_ += walker.pairs;
+      walker.pairs = 0;
+    }
+    return pairs_ <= limits_.max_pairs;
+  }
+
+  bool walkLevel(std::size_t level, std::uint32_t next) {
+    const std::vector<std::uint32_t> sources = std::move(levels_[level]);
+    return share(sources.size(), [&](Walker& walker, std::size_t i) {
+      const std::vector<Entry> entries = entriesOf(sources[i]);
+      return entries.empty() || walker.walk(sources[i], entries, next, cutoff_, limits_.forward_cutoff);
+    });
+  }
+
+  // Takes the stages that have arrived at a barrier across it.
+  bool leaveBarrier(std::size_t index) {
+    std::vector<Arrival> arrivals;
+    for (Walker& walker : walkers_) {
+      arrivals.insert(arrivals.end(), walker.arrivals.begin(), walker.arrivals.end());
+      walker.arrivals.clear();
+    }
+    std::vector<std::vector<Arrival>> by_option(search_.options_.size());
+    for (Arrival& arrival : unbeaten(std::move(arrivals))) by_option[arrival.option].push_back(arrival);
+    std::erase_if(by_option, [](const auto& list) { return list.empty(); });
+    return share(by_option.size(), [&](Walker& walker, std::size_t i) {
+      return walker.walkFrom(barrier(index), by_option[i], barrier(index + 1), cutoff_,
+                             limits_.forward_cutoff);
+    });
+  }
+
+  // Drops every arrival that another one with the same option equals or beats in all that counts later.
+  std::vector<Arrival> unbeaten(std::vector<Arrival> all) const {
+    const auto figures = [&](const Arrival& a) {
+      std::array<double, 2 * Q + 4> list{a.from.value, a.sums.resident, a.sums.stash,
+                                         a.sums.trains ? a.sums.weights + 1 : 0};
+      for (std::size_t q = 0; q < Q; ++q) {
+        list[4 + 2 * q] = search_.overlap_sum_ ? a.sums.compute[q] + a.sums.transfer[q] : a.sums.compute[q];
+        list[5 + 2 * q] = search_.overlap_sum_ ? 0 : a.sums.transfer[q];
+      }
+      return list;
+    };
+    std::sort(all.begin(), all.end(), [&](const Arrival& a, const Arrival& b) {
+      return std::tuple(a.option, a.from.state, figures(a)) < std::tuple(b.option, b.from.state, figures(b));
+    });
+    std::vector<Arrival> kept;
+    for (const Arrival& arrival : all) {
+      const auto mine = figures(arrival);
+      const bool beaten = std::any_of(kept.rbegin(), kept.rend(), [&](const Arrival& other) {
+        if (other.option != arrival.option || !search_.covers(other.from.state, arrival.from.state))
+          return false;
+        const auto its = figures(other);
+        return std::equal(its.begin(), its.end(), mine.begin(), [](double a, double b) { return a <= b; });
+      });
+      if (!beaten && arrival.from.value < cutoff_) kept.push_back(arrival);
+    }
+    return kept;
+  }
+
+  bool contains(const std::uint64_t* larger, const std::uint64_t* smaller) const {
+    for (std::size_t c = 0; c < search_.packing_.chains.size(); ++c) {
+      if (search_.packing_.held(smaller, c) > search_.packing_.held(larger, c)) return false;
+    }
+    return true;
+  }
+
+  // Finds the stages that made the value, first stage first: the whole set was reached last.
+  void trace(std::uint32_t ideal, std::uint32_t state, double value, ChainOutcome& outcome) const {
+    const double busy = value + (Q == 2 ? limits_.forward_cutoff : 0);
+    while (state != 0) {
+      const std::uint64_t* here = table_.key(ideal);
+      ChainStage stage;
+      std::uint32_t from = ideal, from_state = 0;
+      double forward = 0;
+      for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
+        // Work alone rules most stages out.
+        const StageOption& option = search_.options_[o];
+        const double most_work =
+            busy * option.replicas * search_.window_.weight(0, option.pool) + search_.slack_[0];
+        for (std::uint32_t s = 0; s < state; ++s) {
+          if (search_.next_state_[o * search_.states_ + s] != static_cast<std::int32_t>(state)) continue;
+          for (std::uint32_t i = 0; i < table_.size(); ++i) {
+            if (i == ideal || !(table_.value(i, s) <= value) || !contains(here, table_.key(i))) continue;
+            // The same choice whatever numbers the threads gave the ideals.
+            if (from != ideal &&
+                !std::lexicographical_compare(table_.key(i), table_.key(i) + search_.packing_.words,
+                                              table_.key(from), table_.key(from) + search_.packing_.words))
+              continue;
+            if (workBetween(table_.key(i), here) > most_work) continue;
+            std::vector<std::uint32_t> items = difference(here, table_.key(i));
+            const auto load = search_.stageLoad(items, search_.options_[o], s);
+            if (!(load.value <= value * kRounding) || load.forward > limits_.forward_cutoff * kRounding)
+              continue;
+            forward = load.forward;
+            stage = {o, std::move(items)};
+            from = i;
+            from_state = s;
+          }
+        }
+      }
+      if (from == ideal) return;
+      outcome.stages.push_back(std::move(stage));
+      outcome.forward = std::max(outcome.forward, forward);
+      ideal = from;
+      state = from_state;
+    }
+  }
+
+  double workBetween(const std::uint64_t* smaller, const std::uint64_t* larger) const {
+    double sum = 0;
+    for (std::size_t c = 0; c < search_.packing_.chains.size(); ++c) {
+      sum += search_.chain_work_[c][search_.packing_.held(larger, c)] -
+             search_.chain_work_[c][search_.packing_.held(smaller, c)];
+    }
+    return sum;
+  }
+
+  std::vector<std::uint32_t> difference(const std::uint64_t* larger, const std::uint64_t* smaller) const {
+    std::vector<std::uint32_t> items;
+    const IdealPacking& packing = search_.packing_;
+    for (std::size_t c = 0; c < packing.chains.size(); ++c) {
+      for (std::uint32_t i = packing.held(smaller, c); i < packing.held(larger, c); ++i)
+        items.push_back(packing.chains[c][i]);
+    }
+    return items;
+  }
+};
+
+ChainOutcome ChainSearch::run(const ChainLimits& limits, const Budget& budget) const {
+  return by_parts_ ? ChainRun<2>(*this, limits, budget).run() : ChainRun<1>(*this, limits, budget).run();
+}
+
+}  // namespace allot
