@@ -45,9 +45,9 @@ std::vector<Verb> makeVerbs() {
        1,
        0,
        {},
-       kPlanned | kSolvers,
+       kPlanned | kSolvers | kStart,
        "compare problem.json --goal throughput\ncompare problem.json --goal latency --solvers "
-       "single,heft,portfolio --json",
+       "single,heft,portfolio --json\ncompare model.json --start expert-split.json",
        runCompare},
       {"simulate",
        "value an assignment (and its orders, where it has them) and list what it violates",
@@ -141,7 +141,7 @@ std::vector<CommandOption> makeOptions() {
        kConstraints, &A::forbid);
   list("together", "PATTERN", "keep the ops whose names match on one device; may be repeated", kConstraints,
        &A::together);
-  text("start", 0, "PLAN", "start the search from this plan", kStart, &A::start);
+  text("start", 0, "PLAN", "a plan or a split to start the search from", kStart, &A::start);
   text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise,
        &A::noise);
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);
