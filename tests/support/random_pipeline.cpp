@@ -28,7 +28,7 @@ void addDevices(Random& random, const PipelineShape& shape, Problem& problem) {
     cls.launch_seconds = random.below(6) == 0 ? 0.25 : 0;
     cluster.classes.push_back(cls);
     std::optional<std::int64_t> memory;
-    if (shape.memory_limits && random.below(3) > 0) memory = 6 + random.below(14);
+    if (shape.memory_limits && random.below(3) > 0) memory = 8 + random.below(20);
     const std::uint32_t left =
         shape.devices - static_cast<std::uint32_t>(cluster.deviceCount()) - (classes - 1 - c);
     const std::uint32_t count = 1 + random.below(std::min(shape.count, left));
@@ -68,11 +68,11 @@ void addTensors(Random& random, Problem& problem) {
     for (std::uint32_t k = random.below(6) == 0 ? 2 : 1; k > 0; --k) {
       std::vector<OpId> consumers;
       for (std::uint32_t j = i + 1; j < ops; ++j) {
-        if (random.below(5) < 2) consumers.emplace_back(j);
+        if (random.below(10) < 3) consumers.emplace_back(j);
       }
       if (consumers.empty()) continue;
       const std::int64_t bytes = random.below(5);
-      problem.addTensor(OpId(i), consumers, bytes, links ? std::nan("") : quarters(random, 6));
+      problem.addTensor(OpId(i), consumers, bytes, links ? std::nan("") : quarters(random, 3));
     }
   }
 }

@@ -10,10 +10,10 @@
 namespace allot {
 
 struct PipelineShape {
-  std::uint32_t least_ops = 2, most_ops = 5;
+  std::uint32_t least_ops = 2, most_ops = 7;
   std::uint32_t classes = 3;  // at most
   std::uint32_t count = 3;    // devices of one class, at most
-  std::uint32_t devices = 5;  // all together, at most
+  std::uint32_t devices = 6;  // all together, at most
   bool memory_limits = true;
   bool constraints = true;  // pins, forbids, together sets and order
 };

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <queue>
 
-#include "graph/contraction.h"
 #include "solve/baselines/rule_devices.h"
+#include "solve/module_order.h"
 #include "solve/throughput/pipeline_model.h"
 
 namespace allot::baseline {
@@ -215,7 +215,8 @@ class Partition {
  public:
   Partition(const Problem& problem, const Budget& budget, const PipelineModel& model,
             std::vector<DeviceId> devices)
-      : model_(model),
+      : problem_(problem),
+        model_(model),
         devices_(std::move(devices)),
         share_(devices_.size(), 0),
         place_(model.itemCount()),
@@ -228,20 +229,18 @@ class Partition {
   }
 
   std::vector<DeviceId> run() {
-    std::vector<std::uint32_t> order(model_.itemCount());
-    std::iota(order.begin(), order.end(), 0u);
-    // Items as a topological order of the forward graph; units of a graph with cycles as they come.
-    std::vector<PartEdge> edges;
-    for (std::uint32_t i = 0; i < model_.itemCount(); ++i) {
-      for (const std::uint32_t j : model_.after[i]) edges.push_back({i, j});
+    // Units in module order, which also says where backward work belongs.
+    std::vector<std::uint32_t> order;
+    for (const UnitId unit : moduleOrder(problem_).units) {
+      const std::uint32_t item = model_.item_of_unit[unit.index()];
+      if (order.empty() || order.back() != item) order.push_back(item);
     }
-    const Contraction graph = contract(model_.itemCount(), std::move(edges));
-    if (graph.acyclic()) order = graph.order;
     split(order, 0, devices_.size());
     return model_.assignment(place_);
   }
 
  private:
+  const Problem& problem_;
   const PipelineModel& model_;
   std::vector<DeviceId> devices_;
   std::vector<double> share_;  // by device

@@ -7,7 +7,7 @@
 // Method: recursive bisection of the devices, each with Fiduccia-Mattheyses passes: the free move of largest
 // gain that keeps the balance, every item moved once, back to the best state seen. Where stages must be
 // contiguous the first half of each bisection stays an ideal of the forward graph, so that the parts are a
-// chain. Starts from the prefix of a topological order that comes nearest to its share.
+// chain. Starts from the prefix of the module order that comes nearest to its share.
 // Guarantee: heuristic; the plan is judged by the real costs and limits like any other.
 // Complexity: O(passes * ends of nets * log items) for each of log2(devices) levels.
 // When time runs out: nothing is reported.
