@@ -49,6 +49,7 @@ class Reference {
     if (const std::string reason = pricePairs(); !reason.empty()) return skipped(reason);
     fillTable();
     if (late()) return skipped(fmt::format("more than {} s", kMostSeconds));
+    if (best_ == kInfinity) return skipped("no chain fits");
     return fmt::format(R"({{"value": {:.17g}, "ideals": {}, "pairs": {}, "seconds": {:.3f}}})", best_,
                        ideals_.size(), pairs_.size(), seconds());
   }
