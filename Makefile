@@ -31,7 +31,7 @@ build: packages ## Build the release (build/release/allot)
 
 bench: packages packages-bench ## Measure speed and print it against the goals
 	cmake --preset release -DALLOT_BUILD_BENCH=ON
-	cmake --build --preset release -j $(JOBS) --target allot_command allot_bench allot_make_large
+	cmake --build --preset release -j $(JOBS) --target allot_command allot_bench allot_make_large allot_reference_chain_dp
 	scripts/bench.sh build/release
 
 asan: packages ## Run all tests under the address and undefined-behaviour sanitizers

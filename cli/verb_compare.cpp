@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allot/evaluate.h"
 #include "allot/solve.h"
 #include "base/json_writer.h"
 #include "base/units.h"
@@ -79,21 +80,51 @@ std::string rowsText(std::vector<Row> rows) {
   return tableText(cells);
 }
 
+// What a plan made elsewhere is worth here; a row without value when it breaks the rules of the problem.
+Row startRow(const Arguments& arguments, const Problem& problem, const Plan& start) {
+  Row row{"start", {}};
+  const double bound = lowerBound(problem);
+  Evaluation evaluated = evaluate(problem, start);
+  if (evaluated.valid()) {
+    row.plan = std::move(evaluated.plan);
+    row.plan.bound = std::min(bound, row.plan.value);
+    row.plan.status = row.plan.gap() <= kOptimalGap ? Status::kOptimal : Status::kFeasible;
+    row.plan.seconds = 0;
+  } else {
+    printWarnings(arguments, displayName(arguments.start),
+                  {fmt::format("is no plan of this problem: {}", evaluated.violations.front())});
+  }
+  return row;
+}
+
 Result<int> compare(const Arguments& arguments) {
   ALLOT_TRY(const Task task, loadTask(arguments));
   ALLOT_TRY(const std::vector<std::string> names, chosenSolvers(task.problem, arguments.solvers));
+  std::optional<Plan> start;
+  if (!arguments.start.empty()) {
+    ALLOT_TRY(start, loadPlan(arguments, arguments.start, task.problem));
+    ALLOT_CHECK(requireComplete(task.problem, *start, displayName(arguments.start)));
+    start->modes = task.problem.modes;
+  }
   const std::atomic<bool>& stop = catchStopSignals();
   RunOptions run = task.options.run;
   run.time_limit_seconds = std::max(1.0, run.time_limit_seconds / static_cast<double>(names.size()));
   std::vector<Row> rows;
   Conflict conflict;
   bool any = false, infeasible = false;
+  if (start) {
+    Row row = startRow(arguments, task.problem, *start);
+    any = row.plan.hasPlan();
+    rows.push_back(std::move(row));
+  }
   for (const std::string& name : names) {
     if (stop && any) break;
     if (progressWanted(arguments))
-      fmt::print(stderr, "\r\033[K{} of {}: {}", rows.size() + 1, names.size(), name);
+      fmt::print(stderr, "\r\033[K{} of {}: {}", rows.size() + (start ? 0 : 1), names.size(), name);
     run.solver = name == kPortfolio ? "" : name;
-    SolveOutcome outcome = solve(task.problem, run, nullptr, &stop);
+    // Only the portfolio starts from it: the others show what they do by themselves.
+    const bool from_start = start && name == kPortfolio;
+    SolveOutcome outcome = solve(task.problem, run, from_start ? &*start : nullptr, &stop);
     if (outcome.plan.status == Status::kInternalError) {
       return fail({ErrorCode::kInternal, displayName(arguments.inputs.front()), name, outcome.message,
                    "please report this with the input"});

@@ -45,9 +45,9 @@ std::vector<Verb> makeVerbs() {
        1,
        0,
        {},
-       kPlanned | kSolvers,
+       kPlanned | kSolvers | kStart,
        "compare problem.json --goal throughput\ncompare problem.json --goal latency --solvers "
-       "single,heft,portfolio --json",
+       "single,heft,portfolio --json\ncompare model.json --start expert-split.json",
        runCompare},
       {"simulate",
        "value an assignment (and its orders, where it has them) and list what it violates",
@@ -144,6 +144,7 @@ std::vector<CommandOption> makeOptions() {
   text("start", 0, "PLAN", "start the search from this plan", kStart, &A::start);
   flag("table", 0, "throughput: also print the best value of every smaller cluster", kTable, &A::table);
   flag("prove", 0, "prove the value of a small problem again, by another method", kProve, &A::prove);
+  text("start", 0, "PLAN", "a plan or a split to start the search from", kStart, &A::start);
   text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise,
        &A::noise);
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);

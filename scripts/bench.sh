@@ -12,3 +12,5 @@ echo
 python3 "$scripts/bench-goals.py" "$build/bench.json"
 echo
 "$scripts/bench-large.sh" "$build"
+echo
+python3 "$scripts/bench-throughput.py" "$build"

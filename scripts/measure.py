@@ -17,7 +17,8 @@ def run(options):
     code = os.waitstatus_to_exitcode(status)
     print(f"{options.name}: {seconds:.2f} s, peak {peak / 1e9:.2f} GB, exit {code}", file=sys.stderr)
     with open(options.log, "a", encoding="utf-8") as log:
-        log.write(json.dumps({"name": options.name, "seconds": seconds, "peak": peak}) + "\n")
+        cpu = usage.ru_utime + usage.ru_stime
+        log.write(json.dumps({"name": options.name, "seconds": seconds, "cpu": cpu, "peak": peak}) + "\n")
     if code in options.accept:
         return 0
     return code if code >= 0 else 128 - code

@@ -245,6 +245,21 @@ TEST_F(Cli, ComparesSolvers) {
   EXPECT_NE(answer.out.find("1.000"), std::string::npos) << answer.out;
 }
 
+TEST_F(Cli, ComparesWithAPlanMadeElsewhere) {
+  // a and d on the accelerator, b on the cpu: 2 s and 0.75 s for two cut tensors; out and back is no chain.
+  save("split.json", R"({"fpgas": [{"nodes": ["a", "d"]}], "cpus": [{"nodes": ["b"]}]})");
+  const std::string call = "compare tiny.json --goal throughput --start split.json --solvers single";
+  Answer answer = run(call + " --contiguity none --json");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(answer.length("rows"), 2u);
+  EXPECT_NE(answer.out.find("\"start\""), std::string::npos) << answer.out;
+  EXPECT_NE(answer.out.find("2.75"), std::string::npos) << answer.out;
+  answer = run(call);
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_NE(answer.err.find("split.json"), std::string::npos) << answer.err;
+  EXPECT_EQ(run("plan tiny.json --goal throughput --contiguity none --start split.json -q").code, 0);
+}
+
 TEST_F(Cli, ExplainsBothKindsOfPlan) {
   for (const char* goal : {"throughput", "latency", "completion"}) {
     ASSERT_EQ(run(std::string("plan tiny.json -q -o plan.json --goal ") + goal).code, 0);

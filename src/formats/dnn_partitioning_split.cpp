@@ -6,6 +6,8 @@
 
 #include "allot/formats.h"
 #include "base/json_writer.h"
+#include "formats/foreign.h"
+#include "formats/op_parts.h"
 
 namespace allot {
 namespace {
@@ -46,7 +48,54 @@ void writeDevices(const Problem& problem, const Plan& plan, DeviceKind kind,
   out.endArray();
 }
 
+// Puts the nodes of one list of the split on the devices of one kind.
+Result<void> readDevices(const JsonNode& root, std::string_view key, DeviceKind kind, const Problem& problem,
+                         const NameIndex& ops, Plan& plan) {
+  if (!root.has(key)) return {};
+  std::vector<DeviceId> devices;
+  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+    if (problem.cluster.classOf(DeviceId(d)).kind == kind) devices.emplace_back(d);
+  }
+  std::size_t next = 0;
+  ALLOT_TRY(const JsonNode list, root.at(key));
+  return list.forEach([&](const JsonNode& part) -> Result<void> {
+    ALLOT_TRY(const JsonNode nodes, part.at("nodes"));
+    const std::size_t here = next++;
+    return nodes.forEach([&](const JsonNode& node) -> Result<void> {
+      if (here >= devices.size()) {
+        return node.fail(fmt::format("the problem has only {} devices for \"{}\"", devices.size(), key),
+                         "give the split of this problem");
+      }
+      ALLOT_TRY(const std::uint32_t op, ops.at(node, "op", "give the split of this problem"));
+      if (plan.assignment[op].valid())
+        return node.fail("the node stands on two devices", "list every node once");
+      plan.assignment[op] = devices[here];
+      return {};
+    });
+  });
+}
+
 }  // namespace
+
+Result<Plan> readDnnPartitioningSplit(const JsonNode& root, const Problem& problem) {
+  NameIndex ops;
+  ops.reserve(problem.opCount());
+  for (const std::string& op : problem.graph.op_name) ops.add(op);
+  Plan plan;
+  plan.modes = problem.modes;
+  plan.status = Status::kFeasible;
+  // Hand-made splits carry placeholders where loads would be.
+  plan.value = plan.bound = std::numeric_limits<double>::quiet_NaN();
+  plan.assignment.assign(problem.opCount(), DeviceId());
+  ALLOT_CHECK(readDevices(root, "fpgas", DeviceKind::kAccelerator, problem, ops, plan));
+  ALLOT_CHECK(readDevices(root, "cpus", DeviceKind::kCpu, problem, ops, plan));
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    for (const OpId other : problem.unitOps(problem.unit(OpId(i)))) {
+      if (!plan.assignment[i].valid()) plan.assignment[i] = plan.assignment[other.index()];
+    }
+  }
+  return plan;
+}
 
 Result<std::string> writeDnnPartitioningSplit(const Problem& problem, const Plan& plan) {
   const auto refuse = [](std::string where, std::string message, std::string remedy) {

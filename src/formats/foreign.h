@@ -17,6 +17,10 @@ Result<Problem> readPiper(const JsonNode& root, const ReadOptions& options, Warn
 Result<GraphFile> readPipeDreamJson(const JsonNode& root, const ReadOptions& options, Warnings& warnings);
 Result<GraphFile> readPipeDreamText(std::string_view text, const ReadOptions& options, Warnings& warnings);
 
+// Which nodes each accelerator and each cpu holds, as devices of `problem` in the order of its file. Ops that
+// the split leaves out follow an op of their group.
+Result<Plan> readDnnPartitioningSplit(const JsonNode& root, const Problem& problem);
+
 // Factor from the file's unit of time to seconds: the option's unit, or `standard`.
 Result<double> timeUnitFactor(const ReadOptions& options, double standard);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "formats/foreign.h"
 #include "formats/op_parts.h"
 #include "formats/own.h"
 #include "formats/schema.h"
@@ -331,7 +332,9 @@ void writeSchedule(const Problem& problem, const Plan& plan, JsonWriter& out) {
 Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem,
                       Warnings& warnings) {
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
-  return PlanReader(problem, warnings).read(document.root());
+  const JsonNode root = document.root();
+  if (root.has("fpgas") && !root.has("schema")) return readDnnPartitioningSplit(root, problem);
+  return PlanReader(problem, warnings).read(root);
 }
 
 std::string writePlan(const Problem& problem, const Plan& plan) {

@@ -51,6 +51,8 @@ std::vector<Solver> makeSolvers() {
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
+  const auto slow = slowBaselineSolvers();
+  list.insert(list.end(), slow.begin(), slow.end());
   return list;
 }
 

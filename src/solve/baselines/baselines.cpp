@@ -1,6 +1,9 @@
 #include "solve/baselines/baselines.h"
 
 #include "solve/baselines/list_solvers.h"
+#include "solve/baselines/mincut_balance.h"
+#include "solve/baselines/pipedream.h"
+#include "solve/baselines/restart_search.h"
 #include "solve/baselines/rules.h"
 
 namespace allot {
@@ -15,6 +18,15 @@ bool hasAccelerator(const Problem& problem) {
     if (problem.cluster.isAccelerator(DeviceId(d))) return true;
   }
   return false;
+}
+
+bool throughput(const Problem& problem) {
+  return problem.goal() == Goal::kThroughput;
+}
+
+bool throughputForMinCut(const Problem& problem) {
+  return throughput(problem) &&
+         problem.opCount() + problem.graph.tensor_consumers.items.size() <= baseline::kMinCutLimit;
 }
 
 bool completion(const Problem& problem) {
@@ -53,6 +65,10 @@ constexpr Solver kBaselines[] = {
      "heuristic: looks at memory only", hasAccelerator, baseline::ortBudget},
     {"memory-proportional", "llama.cpp and exo: layers in proportion to the devices' memory",
      "heuristic: looks at memory only", always, baseline::memoryProportional},
+    {"pipedream", "PipeDream's planner: least largest compute of consecutive layers on identical machines",
+     "heuristic: transfers do not count", throughput, baseline::pipedream},
+    {"mincut-balance", "graph partitioner: least weight of cut tensors between parts of equal work",
+     "heuristic: looks at the sum of cuts, not at loads", throughputForMinCut, baseline::minCutBalance},
     {"heft", "highest upward rank first, earliest finish with insertion", "heuristic: no guarantee", events,
      baseline::heft},
     {"min-eft", "highest upward rank of smallest times first, earliest finish with insertion",
@@ -71,10 +87,19 @@ constexpr Solver kBaselines[] = {
      completion, baseline::sptFastest},
 };
 
+constexpr Solver kSlowBaselines[] = {
+    {"local-search-restarts", "best single moves from ten random starts", "heuristic: no guarantee",
+     throughput, baseline::restartSearch},
+};
+
 }  // namespace
 
 std::span<const Solver> baselineSolvers() {
   return kBaselines;
+}
+
+std::span<const Solver> slowBaselineSolvers() {
+  return kSlowBaselines;
 }
 
 }  // namespace allot

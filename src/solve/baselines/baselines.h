@@ -21,5 +21,7 @@
 namespace allot {
 
 std::span<const Solver> baselineSolvers();
+// Those that take longer than a proof may: the portfolio runs them last.
+std::span<const Solver> slowBaselineSolvers();
 
 }  // namespace allot

@@ -4,32 +4,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "solve/baselines/rule_devices.h"
 #include "solve/module_order.h"
 
 namespace allot::baseline {
 namespace {
 
 constexpr std::size_t kNoDevice = SIZE_MAX;
-
-std::vector<DeviceId> devicesOfKind(const Problem& problem, DeviceKind kind) {
-  std::vector<DeviceId> devices;
-  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
-    if (problem.cluster.classOf(DeviceId(d)).kind == kind) devices.emplace_back(d);
-  }
-  return devices;
-}
-
-// Accelerators, then cpus; no more than the stages that a throughput plan may have.
-std::vector<DeviceId> ruleDevices(const Problem& problem, bool with_cpus) {
-  std::vector<DeviceId> devices = devicesOfKind(problem, DeviceKind::kAccelerator);
-  if (with_cpus) {
-    const std::vector<DeviceId> cpus = devicesOfKind(problem, DeviceKind::kCpu);
-    devices.insert(devices.end(), cpus.begin(), cpus.end());
-  }
-  const std::size_t most = problem.modes.max_stages;
-  if (problem.goal() == Goal::kThroughput && most > 0 && devices.size() > most) devices.resize(most);
-  return devices;
-}
 
 // `place` holds an index into `devices` for each block. Reports the plan when every block may be and fits
 // where it is.
