@@ -13,6 +13,7 @@
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/linear_dp.h"
+#include "solve/throughput/multilevel.h"
 
 namespace allot {
 namespace {
@@ -42,10 +43,12 @@ std::vector<Solver> makeSolvers() {
   list.push_back({"packing", "any assignment that fits devices and memory, by best fit with backtracking",
                   "finds one or proves that none fits, within a limit on steps", always, solvePacking});
   list.push_back(
-      {"linear-dp", "best split of a topological order into pipeline stages, by dynamic programming",
-       "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
+      {"linear-dp", "best splits of many topological orders into pipeline stages, by dynamic programming",
+       "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",
+                  "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   return list;
