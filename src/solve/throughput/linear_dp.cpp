@@ -14,10 +14,6 @@ using Kind = OrderRule::Kind;
 // Items above which a dozen orders would take seconds.
 constexpr std::size_t kLarge = 100'000;
 
-std::size_t cellLimit(const LineModel& model) {
-  return model.item_count > kLarge ? 1000 : 3000;
-}
-
 }  // namespace
 
 LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
@@ -26,7 +22,7 @@ LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
   parallelFor(rules.size(), budget.threads, [&](std::size_t i) {
     if (budget.stopped()) return;
     const std::vector<std::uint32_t> order = makeOrder(model, rules[i], stage_of);
-    plans[i] = splitLine(model, order, {cellLimit(model), cutoff, i}, budget);
+    plans[i] = splitLine(model, order, {.cutoff = cutoff, .sequence_seed = i}, budget);
   });
   const auto best = std::min_element(plans.begin(), plans.end(),
                                      [](const LinePlan& a, const LinePlan& b) { return a.value < b.value; });

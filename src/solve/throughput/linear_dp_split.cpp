@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "solve/throughput/linear_dp_states.h"
 
@@ -11,6 +12,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Sums of work are taken in another order than loads.
 constexpr double kSlack = 1 + 1e-9;
+// How many times finer the places around a cut get from one pass to the next.
+constexpr std::uint32_t kZoom = 8;
 
 // The line cut into cells, each a run of items, with what a growing segment needs of each.
 struct Cells {
@@ -31,50 +34,12 @@ struct Cells {
 
   std::size_t count() const { return begin.size() - 1; }
 
-  Cells(const LineModel& model, std::span<const std::uint32_t> order, std::size_t most) {
-    choose(model, order, most);
+  Cells(const LineModel& model, std::span<const std::uint32_t> order, std::vector<std::uint32_t> cuts)
+      : begin(std::move(cuts)) {
     fill(model, order);
   }
 
  private:
-  // Cells of about equal work that end where the open nets weigh least.
-  void choose(const LineModel& model, std::span<const std::uint32_t> order, std::size_t most) {
-    const auto n = static_cast<std::uint32_t>(order.size());
-    begin.push_back(0);
-    if (n <= most) {
-      for (std::uint32_t p = 1; p <= n; ++p) begin.push_back(p);
-      return;
-    }
-    std::vector<std::uint32_t> place(n);
-    for (std::uint32_t p = 0; p < n; ++p) place[order[p]] = p;
-    std::vector<double> open(n + 1, 0);  // by position: what is open when the line is cut before it
-    for (std::uint32_t net = 0; net < model.netCount(); ++net) {
-      std::uint32_t first = n, last = 0;
-      for (const std::uint32_t item : model.net_items[net]) {
-        first = std::min(first, place[item]);
-        last = std::max(last, place[item]);
-      }
-      open[first + 1] += model.net_weight[net];
-      open[last + 1] -= model.net_weight[net];
-    }
-    for (std::uint32_t p = 1; p <= n; ++p) open[p] += open[p - 1];
-    // Half by work and half by number, so that many small items do not hide in one cell.
-    const double share_work = model.total_work > 0 ? 0.5 / model.total_work : 0;
-    const double share_item = (share_work > 0 ? 0.5 : 1.0) / n;
-    double filled = 0;
-    double next = 1.0 / static_cast<double>(most);
-    std::uint32_t least = 0;
-    for (std::uint32_t p = 1; p < n; ++p) {
-      filled += share_work * model.work[order[p - 1]] + share_item;
-      if (least == 0 || open[p] < open[least]) least = p;
-      if (filled < next) continue;
-      begin.push_back(least);
-      least = 0;
-      while (next <= filled) next += 1.0 / static_cast<double>(most);
-    }
-    begin.push_back(n);
-  }
-
   void fill(const LineModel& model, std::span<const std::uint32_t> order) {
     const std::size_t row = model.poolCount() * model.parts;
     seconds.assign(count() * row, 0);
@@ -122,16 +87,82 @@ struct Cells {
   }
 };
 
+// Where the line may be cut: everywhere, or in places chosen because little is open there.
+class CutPlaces {
+ public:
+  CutPlaces(const LineModel& model, std::span<const std::uint32_t> order) : model_(model), order_(order) {
+    const auto n = static_cast<std::uint32_t>(order.size());
+    std::vector<std::uint32_t> place(n);
+    for (std::uint32_t p = 0; p < n; ++p) place[order[p]] = p;
+    open_.assign(n + 1, 0);
+    for (std::uint32_t net = 0; net < model.netCount(); ++net) {
+      std::uint32_t first = n, last = 0;
+      for (const std::uint32_t item : model.net_items[net]) {
+        first = std::min(first, place[item]);
+        last = std::max(last, place[item]);
+      }
+      open_[first + 1] += model.net_weight[net];
+      open_[last + 1] -= model.net_weight[net];
+    }
+    for (std::uint32_t p = 1; p <= n; ++p) open_[p] += open_[p - 1];
+  }
+
+  // Cells of about equal work and number of items, which end where the open nets weigh least.
+  std::vector<std::uint32_t> even(std::size_t cells) const {
+    const auto n = static_cast<std::uint32_t>(order_.size());
+    const double share_work = model_.total_work > 0 ? 0.5 / model_.total_work : 0;
+    const double share_item = (share_work > 0 ? 0.5 : 1.0) / n;
+    const double step = 1.0 / static_cast<double>(cells);
+    std::vector<std::uint32_t> cuts{0};
+    double filled = 0, next = step;
+    std::uint32_t least = 0;
+    for (std::uint32_t p = 1; p < n; ++p) {
+      filled += share_work * model_.work[order_[p - 1]] + share_item;
+      if (least == 0 || open_[p] < open_[least]) least = p;
+      if (filled < next) continue;
+      cuts.push_back(least);
+      least = 0;
+      while (next <= filled) next += step;
+    }
+    cuts.push_back(n);
+    return cuts;
+  }
+
+  // The places in `anchors`, and around each of them the best of every `step` places up to `radius` away.
+  std::vector<std::uint32_t> around(std::span<const std::uint32_t> anchors, std::uint32_t radius,
+                                    std::uint32_t step) const {
+    const auto n = static_cast<std::uint32_t>(order_.size());
+    std::vector<std::uint32_t> cuts{0, n};
+    cuts.insert(cuts.end(), anchors.begin(), anchors.end());
+    for (const std::uint32_t anchor : anchors) {
+      const std::uint32_t last = std::min(n - 1, anchor + radius);
+      for (std::uint32_t p = anchor > radius ? anchor - radius : 1; p <= last; p += step) {
+        const auto first = open_.begin() + p;
+        const auto end = open_.begin() + std::min(last, p + step - 1) + 1;
+        cuts.push_back(static_cast<std::uint32_t>(std::min_element(first, end) - open_.begin()));
+      }
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    return cuts;
+  }
+
+ private:
+  const LineModel& model_;
+  std::span<const std::uint32_t> order_;
+  std::vector<double> open_;  // by position: what is open when the line is cut before it
+};
+
 class LineSplit {
  public:
-  LineSplit(const LineModel& model, std::span<const std::uint32_t> order, const SplitOptions& options,
-            const Budget& budget)
+  LineSplit(const LineModel& model, std::span<const std::uint32_t> order, std::vector<std::uint32_t> cuts,
+            double cutoff, std::uint64_t sequence_seed, const Budget& budget)
       : model_(model),
         order_(order),
         budget_(budget),
-        cutoff_(options.cutoff),
-        states_(model, options.max_cells, options.sequence_seed, budget.memory_bytes),
-        cells_(model, order, options.max_cells) {}
+        cutoff_(cutoff),
+        states_(model, cuts.size(), sequence_seed, budget.memory_bytes),
+        cells_(model, order, std::move(cuts)) {}
 
   LinePlan run() {
     const std::size_t n = cells_.count();
@@ -326,7 +357,30 @@ class LineSplit {
 
 LinePlan splitLine(const LineModel& model, std::span<const std::uint32_t> order, const SplitOptions& options,
                    const Budget& budget) {
-  return LineSplit(model, order, options, budget).run();
+  const auto n = static_cast<std::uint32_t>(order.size());
+  const auto split = [&](std::vector<std::uint32_t> cuts, double cutoff) {
+    return LineSplit(model, order, std::move(cuts), cutoff, options.sequence_seed, budget).run();
+  };
+  if (n <= options.max_cells) {
+    std::vector<std::uint32_t> all(n + 1);
+    std::iota(all.begin(), all.end(), 0u);
+    return split(std::move(all), options.cutoff);
+  }
+  const CutPlaces places(model, order);
+  LinePlan best = split(places.even(options.max_cells), options.cutoff * (1 + options.hope));
+  if (!best.found()) return best;
+  // Ever finer places around the cuts found.
+  for (auto step = static_cast<std::uint32_t>(n / options.max_cells + 1); step > 1 && !budget.stopped();) {
+    const std::uint32_t radius = 2 * step;
+    step = std::max<std::uint32_t>(1, step / kZoom);
+    std::vector<std::uint32_t> anchors;
+    for (std::uint32_t p = 1; p < n; ++p) {
+      if (best.stage_of[order[p]] != best.stage_of[order[p - 1]]) anchors.push_back(p);
+    }
+    LinePlan finer = split(places.around(anchors, radius, step), best.value);
+    if (finer.found()) best = std::move(finer);
+  }
+  return best.value < options.cutoff ? best : LinePlan{};
 }
 
 }  // namespace allot

@@ -6,9 +6,10 @@
 // one
 //   cell at a time: the first end of a net in adds its cost, the last end in takes it off. A position is only
 //   looked at with devices that can do the work behind it, and leave enough for the work before it, below the
-//   cut-off. A long line is joined to cells, which end where few tensors are open.
-// Guarantee: the best split of the cells among those better than the cut-off, for loads as in LineModel (so
-//   optimal for the order under via-host transfers when no cells were joined). Where device counts make too
+//   cut-off. A long line is first cut between cells, which end where few tensors are open, then in finer and
+//   finer places around the cuts found.
+// Guarantee: below the cut-off, for loads as in LineModel; the best split of the order if it has at most
+//   `max_cells` items. Where device counts make too
 //   many states, devices are used in one fixed sequence instead, some of them skipped.
 // Complexity: O(positions in the windows * ends of nets in a stage + pairs of positions in the windows *
 //   states). Time out: no plan.
@@ -23,8 +24,9 @@
 namespace allot {
 
 struct SplitOptions {
-  std::size_t max_cells = 3000;
+  std::size_t max_cells = 1000;  // a longer line is cut in ever finer places around the best cuts so far
   double cutoff = std::numeric_limits<double>::infinity();
+  double hope = 0.02;               // by how much a first, rough split may miss the cut-off
   std::uint64_t sequence_seed = 0;  // which device sequence is used where there are too many states
 };
 

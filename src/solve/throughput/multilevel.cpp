@@ -99,9 +99,7 @@ class Cycle {
     const OrderRule rule = randomRule();
     const std::vector<std::uint32_t> order = makeOrder(model, rule, plan.stage_of);
     if (budget_.stopped()) return plan;
-    LinePlan split = splitLine(
-        model, order,
-        {model.item_count > kLarge ? std::size_t{1000} : std::size_t{3000}, plan.value, rule.seed}, budget_);
+    LinePlan split = splitLine(model, order, {.cutoff = plan.value, .sequence_seed = rule.seed}, budget_);
     return split.found() ? split : plan;
   }
 };
