@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "solve/throughput/linear_dp_cells.h"
 #include "solve/throughput/linear_dp_states.h"
 
 namespace allot {
@@ -14,144 +15,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSlack = 1 + 1e-9;
 // How many times finer the places around a cut get from one pass to the next.
 constexpr std::uint32_t kZoom = 8;
-
-// The line cut into cells, each a run of items, with what a growing segment needs of each.
-struct Cells {
-  // Ends of a net in a cell.
-  struct Net {
-    std::uint32_t net;
-    std::uint32_t ends : 31;
-    std::uint32_t producer : 1;
-  };
-  std::vector<std::uint32_t> begin;     // positions of the order
-  Csr<Net> nets;                        // by cell; nets inside one cell left out
-  std::vector<std::uint32_t> net_ends;  // by net
-  Csr<std::uint32_t> stashes;
-  std::vector<double> seconds;  // [(cell * pools + pool) * parts + part]
-  std::vector<double> resident, weights;
-  std::vector<std::uint8_t> trains;
-  std::vector<double> work_before;  // one more than cells
-
-  std::size_t count() const { return begin.size() - 1; }
-
-  Cells(const LineModel& model, std::span<const std::uint32_t> order, std::vector<std::uint32_t> cuts)
-      : begin(std::move(cuts)) {
-    fill(model, order);
-  }
-
- private:
-  void fill(const LineModel& model, std::span<const std::uint32_t> order) {
-    const std::size_t row = model.poolCount() * model.parts;
-    seconds.assign(count() * row, 0);
-    resident.assign(count(), 0);
-    weights.assign(count(), 0);
-    trains.assign(count(), 0);
-    work_before.assign(count() + 1, 0);
-    net_ends.assign(model.netCount(), 0);
-    for (std::uint32_t net = 0; net < model.netCount(); ++net)
-      net_ends[net] = static_cast<std::uint32_t>(model.net_items[net].size());
-    std::vector<Net> here;
-    std::vector<std::uint32_t> slot(model.netCount(), UINT32_MAX),
-        stash_cell(model.stash_bytes.size(), UINT32_MAX);
-    for (std::uint32_t c = 0; c < count(); ++c) {
-      here.clear();
-      work_before[c + 1] = work_before[c];
-      for (std::uint32_t p = begin[c]; p < begin[c + 1]; ++p) {
-        const std::uint32_t item = order[p];
-        for (std::size_t x = 0; x < row; ++x) seconds[c * row + x] += model.seconds[item * row + x];
-        resident[c] += model.resident[item];
-        weights[c] += model.weights[item];
-        trains[c] = trains[c] | model.trains[item];
-        work_before[c + 1] += model.work[item];
-        for (const std::uint32_t net : model.item_nets[item]) {
-          if (slot[net] >= here.size() || here[slot[net]].net != net) {
-            slot[net] = static_cast<std::uint32_t>(here.size());
-            here.push_back({net, 0, 0});
-          }
-          Net& entry = here[slot[net]];
-          entry.ends = entry.ends + 1;
-          if (model.net_producer[net] == item) entry.producer = 1;
-        }
-        for (const std::uint32_t stash : model.item_stashes[item]) {
-          if (stash_cell[stash] == c) continue;
-          stash_cell[stash] = c;
-          stashes.items.push_back(stash);
-        }
-      }
-      for (const Net& entry : here) {
-        if (entry.ends < net_ends[entry.net]) nets.items.push_back(entry);
-      }
-      nets.closeRow();
-      stashes.closeRow();
-    }
-  }
-};
-
-// Where the line may be cut: everywhere, or in places chosen because little is open there.
-class CutPlaces {
- public:
-  CutPlaces(const LineModel& model, std::span<const std::uint32_t> order) : model_(model), order_(order) {
-    const auto n = static_cast<std::uint32_t>(order.size());
-    std::vector<std::uint32_t> place(n);
-    for (std::uint32_t p = 0; p < n; ++p) place[order[p]] = p;
-    open_.assign(n + 1, 0);
-    for (std::uint32_t net = 0; net < model.netCount(); ++net) {
-      std::uint32_t first = n, last = 0;
-      for (const std::uint32_t item : model.net_items[net]) {
-        first = std::min(first, place[item]);
-        last = std::max(last, place[item]);
-      }
-      open_[first + 1] += model.net_weight[net];
-      open_[last + 1] -= model.net_weight[net];
-    }
-    for (std::uint32_t p = 1; p <= n; ++p) open_[p] += open_[p - 1];
-  }
-
-  // Cells of about equal work and number of items, which end where the open nets weigh least.
-  std::vector<std::uint32_t> even(std::size_t cells) const {
-    const auto n = static_cast<std::uint32_t>(order_.size());
-    const double share_work = model_.total_work > 0 ? 0.5 / model_.total_work : 0;
-    const double share_item = (share_work > 0 ? 0.5 : 1.0) / n;
-    const double step = 1.0 / static_cast<double>(cells);
-    std::vector<std::uint32_t> cuts{0};
-    double filled = 0, next = step;
-    std::uint32_t least = 0;
-    for (std::uint32_t p = 1; p < n; ++p) {
-      filled += share_work * model_.work[order_[p - 1]] + share_item;
-      if (least == 0 || open_[p] < open_[least]) least = p;
-      if (filled < next) continue;
-      cuts.push_back(least);
-      least = 0;
-      while (next <= filled) next += step;
-    }
-    cuts.push_back(n);
-    return cuts;
-  }
-
-  // The places in `anchors`, and around each of them the best of every `step` places up to `radius` away.
-  std::vector<std::uint32_t> around(std::span<const std::uint32_t> anchors, std::uint32_t radius,
-                                    std::uint32_t step) const {
-    const auto n = static_cast<std::uint32_t>(order_.size());
-    std::vector<std::uint32_t> cuts{0, n};
-    cuts.insert(cuts.end(), anchors.begin(), anchors.end());
-    for (const std::uint32_t anchor : anchors) {
-      const std::uint32_t last = std::min(n - 1, anchor + radius);
-      for (std::uint32_t p = anchor > radius ? anchor - radius : 1; p <= last; p += step) {
-        const auto first = open_.begin() + p;
-        const auto end = open_.begin() + std::min(last, p + step - 1) + 1;
-        cuts.push_back(static_cast<std::uint32_t>(std::min_element(first, end) - open_.begin()));
-      }
-    }
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    return cuts;
-  }
-
- private:
-  const LineModel& model_;
-  std::span<const std::uint32_t> order_;
-  std::vector<double> open_;  // by position: what is open when the line is cut before it
-};
+// Cells of a rough first split, made where the cut-off is this many times the least value possible.
+constexpr std::uint32_t kRough = 64;
+constexpr double kLoose = 1.3;
 
 class LineSplit {
  public:
@@ -171,12 +37,11 @@ class LineSplit {
     best_[n * states_.count] = 0;
     alive_.resize(n + 1);
     closePosition(n);
-    inside_.assign(model_.netCount(), 0);
-    has_producer_.assign(model_.netCount(), 0);
     stashed_.assign(model_.stash_bytes.size(), 0);
     useful_.assign(states_.count, 0);
     for (std::size_t from = n; from-- > 0;) {
       if (budget_.stopped()) return {};
+      cells_.setFrom(from);
       if (markUseful(from)) extendFrom(from);
       closePosition(from);
     }
@@ -198,15 +63,14 @@ class LineSplit {
   const Budget& budget_;
   double cutoff_;
   LineStates states_;
-  Cells cells_;
+  LineCells cells_;
   std::vector<double> best_;  // [cell * states + state]
   std::vector<Choice> choice_;
   std::vector<std::vector<Alive>> alive_;  // by cell: states no worse than all with fewer devices
   std::vector<double> least_;              // by state, of one cell
   std::vector<std::uint8_t> useful_;       // by state: enough devices behind, enough left before
   // The growing segment.
-  std::vector<std::uint32_t> inside_;
-  std::vector<std::uint8_t> has_producer_, stashed_;
+  std::vector<std::uint8_t> stashed_;
   std::vector<StageSums> sums_;          // by pool
   std::vector<std::uint8_t> permitted_;  // by pool
   double resident_ = 0, stash_ = 0;
@@ -253,23 +117,6 @@ class LineSplit {
       sums_[k].weights += cells_.weights[cell];
       sums_[k].trains = sums_[k].trains || cells_.trains[cell] != 0;
     }
-    for (const Cells::Net entry : cells_.nets[cell]) {
-      const std::uint32_t net = entry.net;
-      const std::uint32_t had = inside_[net];
-      const std::uint32_t has = had + entry.ends;
-      const bool sent = has_producer_[net] != 0;
-      const bool sends = sent || entry.producer != 0;
-      inside_[net] = has;
-      has_producer_[net] = sends ? 1 : 0;
-      const std::size_t part = model_.net_part[net];
-      const bool open = has < cells_.net_ends[net];
-      if (had > 0 && open && sent == sends) continue;
-      for (std::size_t k = 0; k < pools; ++k) {
-        double change = open ? model_.cost(net, k, sends) : 0;
-        if (had > 0) change -= model_.cost(net, k, sent);
-        sums_[k].communication[part] += change;
-      }
-    }
     for (const std::uint32_t stash : cells_.stashes[cell]) {
       if (stashed_[stash]) continue;
       stashed_[stash] = 1;
@@ -278,12 +125,13 @@ class LineSplit {
   }
 
   void extendFrom(std::size_t from) {
-    sums_.assign(model_.poolCount(), {});
+    cells_.openSegment(sums_);
     permitted_.assign(model_.poolCount(), 1);
     resident_ = stash_ = 0;
     std::size_t to = from;
     while (to < cells_.count()) {
       addCell(to++);
+      cells_.setCommunication(to, sums_);
       bool grows = false;
       for (std::size_t k = 0; k < model_.poolCount(); ++k) {
         const Pool& pool = model_.pools[k];
@@ -296,8 +144,8 @@ class LineSplit {
       }
       if (!grows) break;
     }
+    cells_.closeSegment();
     for (std::size_t cell = from; cell < to; ++cell) {
-      for (const Cells::Net entry : cells_.nets[cell]) inside_[entry.net] = has_producer_[entry.net] = 0;
       for (const std::uint32_t stash : cells_.stashes[cell]) stashed_[stash] = 0;
     }
   }
@@ -353,6 +201,12 @@ class LineSplit {
   }
 };
 
+std::vector<std::uint32_t> everywhere(std::uint32_t n) {
+  std::vector<std::uint32_t> cuts(n + 1);
+  std::iota(cuts.begin(), cuts.end(), 0u);
+  return cuts;
+}
+
 }  // namespace
 
 LinePlan splitLine(const LineModel& model, std::span<const std::uint32_t> order, const SplitOptions& options,
@@ -361,14 +215,18 @@ LinePlan splitLine(const LineModel& model, std::span<const std::uint32_t> order,
   const auto split = [&](std::vector<std::uint32_t> cuts, double cutoff) {
     return LineSplit(model, order, std::move(cuts), cutoff, options.sequence_seed, budget).run();
   };
-  if (n <= options.max_cells) {
-    std::vector<std::uint32_t> all(n + 1);
-    std::iota(all.begin(), all.end(), 0u);
-    return split(std::move(all), options.cutoff);
-  }
+  if (n <= kRough) return split(everywhere(n), options.cutoff);
   const CutPlaces places(model, order);
-  LinePlan best = split(places.even(options.max_cells), options.cutoff * (1 + options.hope));
-  if (!best.found()) return best;
+  // A loose cut-off lets every segment live: find a better one first.
+  double cutoff = options.cutoff;
+  LinePlan best;
+  if (cutoff > kLoose * model.total_work) best = split(places.even(kRough), cutoff);
+  if (best.found()) cutoff = best.value;
+  const bool all = n <= options.max_cells;
+  LinePlan found = split(all ? everywhere(n) : places.even(options.max_cells),
+                         all || best.found() ? cutoff : cutoff * (1 + options.hope));
+  if (found.found()) best = std::move(found);
+  if (!best.found() || all) return best;
   // Ever finer places around the cuts found.
   for (auto step = static_cast<std::uint32_t>(n / options.max_cells + 1); step > 1 && !budget.stopped();) {
     const std::uint32_t radius = 2 * step;
