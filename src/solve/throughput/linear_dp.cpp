@@ -35,9 +35,10 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
   const auto report = [&](const LinePlan& line) {
     return line.found() && progress.plan(model.toPlan(line), "linear-dp");
   };
-  // Batches share a cut-off, so that the plan does not depend on which thread ends first.
+  // Batches share a cut-off, so that the plan does not depend on which thread ends first. The first order is
+  // a batch of its own, since without a cut-off splits are slow.
   constexpr std::size_t kBatch = 4;
-  static constexpr std::array<OrderRule, 12> kRules{{{Kind::kGiven, false, 0, 0},
+  static constexpr std::array<OrderRule, 13> kRules{{{Kind::kGiven, false, 0, 0},
                                                      {Kind::kFrontier, false, 0, 0},
                                                      {Kind::kDepth, false, 0, 0},
                                                      {Kind::kFrontier, true, 0, 0},
@@ -48,12 +49,14 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
                                                      {Kind::kLevel, true, 0, 0},
                                                      {Kind::kFrontier, false, 0.5, 1},
                                                      {Kind::kFrontier, true, 0.5, 2},
-                                                     {Kind::kDepth, false, 1, 3}}};
-  const std::size_t rules = model.item_count > kLarge ? kBatch : kRules.size();
+                                                     {Kind::kDepth, false, 1, 3},
+                                                     {Kind::kDepth, true, 1, 4}}};
+  const bool large = model.item_count > kLarge;
+  const std::size_t rules = large ? 1 + kBatch : kRules.size();
   LinePlan best;
-  for (std::size_t first = 0; first < rules && !progress.done(); first += kBatch) {
+  for (std::size_t first = 0; first < rules && !progress.done(); first += first == 0 ? 1 : kBatch) {
     if (budget.stopped()) return {SolveEnd::kStopped, ""};
-    const auto batch = std::span(kRules).subspan(first, std::min(kBatch, rules - first));
+    const auto batch = std::span(kRules).subspan(first, std::min(first == 0 ? 1 : kBatch, rules - first));
     LinePlan found = bestSplit(model, batch, {}, progress.bestValue(), budget);
     report(found);
     if (found.value < best.value) best = std::move(found);
@@ -63,7 +66,7 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
                                                           {Kind::kDepth, false, 0, 0},
                                                           {Kind::kDepth, true, 0, 0}}};
   if (!best.found() && progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
-  for (int round = 0; round < 8 && best.found() && !progress.done(); ++round) {
+  for (int round = 0; round < (large ? 2 : 8) && best.found() && !progress.done(); ++round) {
     if (budget.stopped()) return {SolveEnd::kStopped, ""};
     LinePlan found = bestSplit(model, kInside, best.stage_of, best.value, budget);
     if (!found.found()) break;

@@ -16,8 +16,11 @@ constexpr double kSlack = 1 + 1e-9;
 // How many times finer the places around a cut get from one pass to the next.
 constexpr std::uint32_t kZoom = 8;
 // Cells of a rough first split, made where the cut-off is this many times the least value possible.
-constexpr std::uint32_t kRough = 64;
+constexpr std::uint32_t kRough = 128;
 constexpr double kLoose = 1.3;
+// A line longer than this is given up when its rough split misses the cut-off by more than this factor.
+constexpr std::uint32_t kLong = 20'000;
+constexpr double kHopeless = 1.1;
 
 class LineSplit {
  public:
@@ -217,11 +220,18 @@ LinePlan splitLine(const LineModel& model, std::span<const std::uint32_t> order,
   };
   if (n <= kRough) return split(everywhere(n), options.cutoff);
   const CutPlaces places(model, order);
-  // A loose cut-off lets every segment live: find a better one first.
+  // A loose cut-off lets every segment live: find a better one first. On long lines a rough split also tells
+  // orders that are not worth more.
   double cutoff = options.cutoff;
   LinePlan best;
-  if (cutoff > kLoose * model.total_work) best = split(places.even(kRough), cutoff);
-  if (best.found()) cutoff = best.value;
+  if (cutoff > kLoose * model.total_work || n > kLong) {
+    LinePlan rough = split(places.even(kRough), cutoff * kHopeless);
+    if (n > kLong && !rough.found()) return rough;
+    if (rough.value < cutoff) {
+      cutoff = rough.value;
+      best = std::move(rough);
+    }
+  }
   const bool all = n <= options.max_cells;
   LinePlan found = split(all ? everywhere(n) : places.even(options.max_cells),
                          all || best.found() ? cutoff : cutoff * (1 + options.hope));
