@@ -30,7 +30,7 @@ class Refiner {
     const auto rounds = std::max<std::uint64_t>(1, options_.moves / kRound);
     for (std::uint64_t round = 0; round < rounds && !movable_.empty(); ++round) {
       const double done = static_cast<double>(round) / static_cast<double>(rounds);
-      power_ = done < 0.3 ? 3 : done < 0.6 ? 4 : 5;  // 8, 16, 32
+      power_ = done < 0.3 ? 5 : done < 0.6 ? 6 : 7;  // 32, 64, 128
       scale_ = 1 / best_;
       heat_ = options_.heat * std::pow(1e-3, done);
       for (std::uint64_t i = 0; i < kRound && !movable_.empty(); ++i) tryMove();

@@ -19,6 +19,10 @@ constexpr std::size_t kLarge = 100'000;
 // A level is this many times smaller than the one below it; the top has about kTop items.
 constexpr double kShrink = 8;
 constexpr std::size_t kTop = 300;
+// A new start may be this many times worse than the best plan.
+constexpr double kFreshLoss = 1.2;
+// Rounds without gain after which the search ends.
+constexpr std::size_t kIdleRounds = 4;
 
 // By item: the run of `order` that it is in. Runs hold about equal work, and items of one stage each.
 struct Runs {
@@ -48,8 +52,16 @@ Runs cutRuns(const LineModel& model, std::span<const std::uint32_t> order,
 
 class Cycle {
  public:
-  Cycle(const Budget& budget, std::uint64_t seed, double heat)
-      : budget_(budget), random_(seed, 21), heat_(heat) {}
+  Cycle(const Budget& budget, std::uint64_t seed, double heat, double effort)
+      : budget_(budget), random_(seed, 21), heat_(heat), effort_(effort) {}
+
+  // A start of its own, to get away from the best plan; that plan where there is none nearly as good.
+  LinePlan fresh(const LineModel& model, const LinePlan& best) {
+    const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), {});
+    LinePlan plan = splitLine(model, order,
+                              {.cutoff = kFreshLoss * best.value, .sequence_seed = random_.next()}, budget_);
+    return plan.found() ? plan : best;
+  }
 
   LinePlan run(const LineModel& model, LinePlan plan) {
     if (model.item_count > 2 * kTop && !budget_.stopped()) {
@@ -76,7 +88,7 @@ class Cycle {
  private:
   const Budget& budget_;
   Random random_;
-  double heat_;
+  double heat_, effort_;
 
   OrderRule randomRule() {
     static constexpr std::array<Kind, 3> kKinds{Kind::kFrontier, Kind::kDepth, Kind::kFrontier};
@@ -90,7 +102,8 @@ class Cycle {
 
   LinePlan polish(const LineModel& model, LinePlan plan) {
     RefineOptions options;
-    options.moves = std::clamp<std::uint64_t>(40 * model.item_count, 100'000, 4'000'000);
+    const auto items = static_cast<double>(model.item_count);
+    options.moves = static_cast<std::uint64_t>(effort_ * std::clamp(40 * items, 1e5, 4e6));
     options.heat = heat_;
     options.seed = random_.next();
     if (refineFits(model, plan.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
@@ -111,7 +124,7 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
   const LineModel model(problem);
   const bool large = model.item_count > kLarge;
   const std::size_t tasks = large ? 2 : 4;
-  const std::size_t rounds = large ? 3 : 12;
+  const std::size_t rounds = large ? 4 : 30;
   LinePlan best;
   if (progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
   if (!best.found()) {
@@ -122,12 +135,15 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
     progress.plan(model.toPlan(best), "multilevel");
   }
   std::size_t idle = 0;
-  for (std::size_t round = 0; round < rounds && idle < 3 && !progress.done(); ++round) {
+  for (std::size_t round = 0; round < rounds && idle < kIdleRounds && !progress.done(); ++round) {
     if (budget.stopped()) return {SolveEnd::kStopped, ""};
     std::vector<LinePlan> found(tasks);
     parallelFor(tasks, budget.threads, [&](std::size_t t) {
-      const double heat = 0.1 * std::pow(0.3, static_cast<double>(t));
-      found[t] = Cycle(budget, budget.seed * 1000003 + round * tasks + t, heat).run(model, best);
+      const double heat = std::pow(0.3, static_cast<double>(t));
+      const double effort = 1 + 0.5 * static_cast<double>(std::min<std::size_t>(round, 10));
+      Cycle cycle(budget, budget.seed * 1'000'003 + round * tasks + t, heat, large ? 1 : effort);
+      const bool anew = !large && t + 1 == tasks;
+      found[t] = cycle.run(model, anew ? cycle.fresh(model, best) : best);
     });
     ++idle;
     for (LinePlan& plan : found) {
