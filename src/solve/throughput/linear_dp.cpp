@@ -21,7 +21,8 @@ LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
   std::vector<LinePlan> plans(rules.size());
   parallelFor(rules.size(), budget.threads, [&](std::size_t i) {
     if (budget.stopped()) return;
-    const std::vector<std::uint32_t> order = makeOrder(model, rules[i], stage_of);
+    const std::vector<std::uint32_t> order = makeOrder(model, rules[i], stage_of, budget);
+    if (order.size() < model.item_count) return;
     plans[i] = splitLine(model, order, {.cutoff = cutoff, .sequence_seed = i}, budget);
   });
   const auto best = std::min_element(plans.begin(), plans.end(),

@@ -57,7 +57,8 @@ class Cycle {
 
   // A start of its own, to get away from the best plan; that plan where there is none nearly as good.
   LinePlan fresh(const LineModel& model, const LinePlan& best) {
-    const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), {});
+    const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), {}, budget_);
+    if (order.size() < model.item_count) return best;
     LinePlan plan = splitLine(model, order,
                               {.cutoff = kFreshLoss * best.value, .sequence_seed = random_.next()}, budget_);
     return plan.found() ? plan : best;
@@ -65,7 +66,8 @@ class Cycle {
 
   LinePlan run(const LineModel& model, LinePlan plan) {
     if (model.item_count > 2 * kTop && !budget_.stopped()) {
-      const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), plan.stage_of);
+      const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), plan.stage_of, budget_);
+      if (order.size() < model.item_count) return plan;
       const auto count = static_cast<std::size_t>(
           std::max<double>(kTop, std::round(static_cast<double>(model.item_count) / kShrink)));
       const Runs runs = cutRuns(model, order, plan.stage_of, count);
@@ -103,15 +105,16 @@ class Cycle {
   LinePlan polish(const LineModel& model, LinePlan plan) {
     RefineOptions options;
     const auto items = static_cast<double>(model.item_count);
-    options.moves = static_cast<std::uint64_t>(effort_ * std::clamp(40 * items, 1e5, 4e6));
+    options.moves =
+        static_cast<std::uint64_t>(effort_ * std::clamp(40 * items, std::min(1e5, 500 * items), 4e6));
     options.heat = heat_;
     options.seed = random_.next();
     if (refineFits(model, plan.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       plan = refineChain(model, std::move(plan), options, budget_);
     // Stage by stage in a new order, then cut at best.
     const OrderRule rule = randomRule();
-    const std::vector<std::uint32_t> order = makeOrder(model, rule, plan.stage_of);
-    if (budget_.stopped()) return plan;
+    const std::vector<std::uint32_t> order = makeOrder(model, rule, plan.stage_of, budget_);
+    if (order.size() < model.item_count) return plan;
     LinePlan split = splitLine(model, order, {.cutoff = plan.value, .sequence_seed = rule.seed}, budget_);
     return split.found() ? split : plan;
   }

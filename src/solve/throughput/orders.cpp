@@ -11,8 +11,10 @@ using Kind = OrderRule::Kind;
 
 class OrderMaker {
  public:
-  OrderMaker(const LineModel& model, const OrderRule& rule, std::span<const std::uint32_t> stage_of)
+  OrderMaker(const LineModel& model, const OrderRule& rule, std::span<const std::uint32_t> stage_of,
+             const Budget& budget)
       : model_(model),
+        budget_(budget),
         rule_(rule),
         stage_of_(stage_of),
         in_(rule.backwards ? model.after : model.before),
@@ -44,6 +46,7 @@ class OrderMaker {
         if (top.version != version_[top.item]) continue;
         ++version_[top.item];
         order.push_back(top.item);
+        if (order.size() % kPoll == 0 && budget_.stopped()) return {};
         if (rule_.kind == Kind::kFrontier) takeNets(top.item);
         ready_.clear();
         for (const std::uint32_t next : out_[top.item]) {
@@ -73,7 +76,10 @@ class OrderMaker {
     bool operator<(const Entry& other) const { return key != other.key ? key > other.key : tie > other.tie; }
   };
 
+  static constexpr std::size_t kPoll = 8192;
+
   const LineModel& model_;
+  const Budget& budget_;
   const OrderRule& rule_;
   std::span<const std::uint32_t> stage_of_;
   const Csr<std::uint32_t>& in_;
@@ -195,8 +201,8 @@ class OrderMaker {
 }  // namespace
 
 std::vector<std::uint32_t> makeOrder(const LineModel& model, const OrderRule& rule,
-                                     std::span<const std::uint32_t> stage_of) {
-  return OrderMaker(model, rule, stage_of).run();
+                                     std::span<const std::uint32_t> stage_of, const Budget& budget) {
+  return OrderMaker(model, rule, stage_of, budget).run();
 }
 
 }  // namespace allot

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "allot/solve.h"
 #include "solve/throughput/linear_dp_model.h"
 
 namespace allot {
@@ -25,8 +26,9 @@ struct OrderRule {
   std::uint64_t seed = 0;
 };
 
-// `stage_of`, if not empty, is the stage of each item in a chain of stages: earlier stages come first.
+// `stage_of`, if not empty, is the stage of each item in a chain of stages: earlier stages come first. Empty
+// when the budget ran out.
 std::vector<std::uint32_t> makeOrder(const LineModel& model, const OrderRule& rule,
-                                     std::span<const std::uint32_t> stage_of);
+                                     std::span<const std::uint32_t> stage_of, const Budget& budget);
 
 }  // namespace allot
