@@ -13,6 +13,9 @@ using Kind = OrderRule::Kind;
 
 // Items above which a dozen orders would take seconds.
 constexpr std::size_t kLarge = 100'000;
+// Items up to which further orders are tried.
+constexpr std::size_t kSmall = 500;
+constexpr std::size_t kMoreBatches = 8;
 
 }  // namespace
 
@@ -33,9 +36,6 @@ LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
 SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress& progress) {
   if (lineModelBytes(problem) > static_cast<double>(budget.memory_bytes)) return {SolveEnd::kNotSuitable, ""};
   const LineModel model(problem);
-  const auto report = [&](const LinePlan& line) {
-    return line.found() && progress.plan(model.toPlan(line), "linear-dp");
-  };
   // Batches share a cut-off, so that the plan does not depend on which thread ends first. The first order is
   // a batch of its own, since without a cut-off splits are slow.
   constexpr std::size_t kBatch = 4;
@@ -55,24 +55,35 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
   const bool large = model.item_count > kLarge;
   const std::size_t rules = large ? 1 + kBatch : kRules.size();
   LinePlan best;
-  for (std::size_t first = 0; first < rules && !progress.done(); first += first == 0 ? 1 : kBatch) {
-    if (budget.stopped()) return {SolveEnd::kStopped, ""};
-    const auto batch = std::span(kRules).subspan(first, std::min(first == 0 ? 1 : kBatch, rules - first));
-    LinePlan found = bestSplit(model, batch, {}, progress.bestValue(), budget);
-    report(found);
-    if (found.value < best.value) best = std::move(found);
-  }
+  const auto improves = [&](std::span<const OrderRule> batch, std::span<const std::uint32_t> stage_of) {
+    const double cutoff = best.found() ? best.value : progress.bestValue();
+    LinePlan found = bestSplit(model, batch, stage_of, cutoff, budget);
+    if (!found.found()) return false;
+    progress.plan(model.toPlan(found), "linear-dp");
+    best = std::move(found);
+    return true;
+  };
+  const auto goesOn = [&] { return !progress.done() && !budget.stopped(); };
+  for (std::size_t first = 0; first < rules && goesOn(); first += first == 0 ? 1 : kBatch)
+    improves(std::span(kRules).subspan(first, std::min(first == 0 ? 1 : kBatch, rules - first)), {});
+  if (!best.found() && progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
   static constexpr std::array<OrderRule, kBatch> kInside{{{Kind::kFrontier, false, 0, 0},
                                                           {Kind::kFrontier, true, 0, 0},
                                                           {Kind::kDepth, false, 0, 0},
                                                           {Kind::kDepth, true, 0, 0}}};
-  if (!best.found() && progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
-  for (int round = 0; round < (large ? 2 : 8) && best.found() && !progress.done(); ++round) {
-    if (budget.stopped()) return {SolveEnd::kStopped, ""};
-    LinePlan found = bestSplit(model, kInside, best.stage_of, best.value, budget);
-    if (!found.found()) break;
-    report(found);
-    best = std::move(found);
+  for (int round = 0; round < (large ? 2 : 8) && best.found() && goesOn(); ++round) {
+    if (!improves(kInside, best.stage_of)) break;
+  }
+  // Orders of small models cost next to nothing: try some more, half of them inside the stages found.
+  const std::size_t more = model.item_count > kSmall ? 0 : kMoreBatches;
+  for (std::size_t round = 0; round < more && best.found() && goesOn(); ++round) {
+    std::array<OrderRule, kBatch> batch = kInside;
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      batch[i].noise = i % 2 == round % 4 / 2 ? 0.3 : 2;
+      batch[i].seed = 5 + round * kBatch + i;
+    }
+    const std::vector<std::uint32_t> inside = round % 2 == 0 ? best.stage_of : std::vector<std::uint32_t>();
+    improves(batch, inside);
   }
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
 }

@@ -137,8 +137,15 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
     if (!best.found()) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
     progress.plan(model.toPlan(best), "multilevel");
   }
+  // Under a work limit tried moves are counted, as many for a round as its finest levels take.
+  const auto round_work = static_cast<double>(tasks) * 40 * static_cast<double>(model.item_count);
+  const std::size_t most_rounds =
+      budget.work_limit == 0
+          ? rounds
+          : std::min<std::size_t>(
+                rounds, 1 + static_cast<std::size_t>(static_cast<double>(budget.work_limit) / round_work));
   std::size_t idle = 0;
-  for (std::size_t round = 0; round < rounds && idle < kIdleRounds && !progress.done(); ++round) {
+  for (std::size_t round = 0; round < most_rounds && idle < kIdleRounds && !progress.done(); ++round) {
     if (budget.stopped()) return {SolveEnd::kStopped, ""};
     std::vector<LinePlan> found(tasks);
     parallelFor(tasks, budget.threads, [&](std::size_t t) {
