@@ -48,7 +48,7 @@ TEST(WideGraphs, PlansOfTinyProblemsAreNeverBelowTheOptimum) {
     const Problem problem = randomProblem(seed, Goal::kThroughput, {});
     const auto optimum = bruteForce(problem);
     chains += problem.modes.contiguity == Contiguity::kChain && optimum;
-    for (const char* solver : {"linear-dp", "multilevel"}) {
+    for (const char* solver : {"linear-dp", "beam", "multilevel"}) {
       const SolveOutcome outcome = solve(problem, runOptions(solver));
       ASSERT_EQ(outcome.message, "") << solver << " on " << describe(problem) << " seed " << seed;
       if (!outcome.plan.hasPlan()) continue;
@@ -189,7 +189,7 @@ TEST(WideGraphs, GapsAreSmall) {
 
 TEST(WideGraphs, ThreadsDoNotChangeThePlan) {
   const Problem problem = must(headGraph(2, 8, 3, {.devices = 5, .unlike = true, .seed = 3}));
-  for (const char* solver : {"linear-dp", "multilevel"}) {
+  for (const char* solver : {"linear-dp", "beam", "multilevel"}) {
     const SolveOutcome one = solve(problem, runOptions(solver, 1));
     const SolveOutcome three = solve(problem, runOptions(solver, 3));
     ASSERT_TRUE(one.plan.hasPlan());

@@ -12,6 +12,7 @@
 #include "solve/infeasible.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
+#include "solve/throughput/beam.h"
 #include "solve/throughput/linear_dp.h"
 #include "solve/throughput/multilevel.h"
 
@@ -47,6 +48,8 @@ std::vector<Solver> makeSolvers() {
        "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
+                  "heuristic", isThroughput, solveBeam});
   list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",
                   "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
