@@ -284,7 +284,7 @@ bool refineFits(const LineModel& model, std::size_t stages, double bytes) {
 
 LinePlan refineChain(const LineModel& model, LinePlan plan, const RefineOptions& options,
                      const Budget& budget) {
-  if (model.problem->modes.in_flight || plan.stages.size() < 2) return plan;
+  if (model.problem->modes.in_flight || plan.stages.size() < 2 || budget.stopped()) return plan;
   return Refiner(model, std::move(plan), options, budget).run();
 }
 
