@@ -13,7 +13,9 @@
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/chain_engine.h"
+#include "solve/throughput/beam.h"
 #include "solve/throughput/linear_dp.h"
+#include "solve/throughput/multilevel.h"
 
 namespace allot {
 namespace {
@@ -47,8 +49,14 @@ std::vector<Solver> makeSolvers() {
        "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
   list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
                   "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
+      {"linear-dp", "best splits of many topological orders into pipeline stages, by dynamic programming",
+       "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
+                  "heuristic", isThroughput, solveBeam});
+  list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",
+                  "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();

@@ -1,294 +1,91 @@
 #include "solve/throughput/linear_dp.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
-#include <tuple>
+#include <array>
 
-#include "evaluate/load_state.h"
-#include "solve/module_order.h"
+#include "base/thread_pool.h"
+#include "solve/throughput/linear_dp_split.h"
 
 namespace allot {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kWork = 2e8;
+using Kind = OrderRule::Kind;
 
-// Interchangeable devices.
-struct Kind {
-  std::vector<DeviceId> devices;
-  double memory = 0;
-  bool accelerator = false;
-};
-
-std::vector<Kind> kindsOf(const Problem& problem, const std::vector<Block>& blocks) {
-  std::map<std::tuple<std::uint32_t, double, std::uint32_t, std::vector<bool>>, Kind> kinds;
-  const bool all_alike = problem.constraints.pin.empty() && problem.constraints.forbid.empty();
-  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
-    const Device& device = problem.cluster.devices[d];
-    std::vector<bool> permission;
-    for (std::size_t b = 0; !all_alike && b < blocks.size(); ++b)
-      permission.push_back(allowed(problem, blocks[b], DeviceId(d)));
-    const double memory = problem.memoryLimit(DeviceId(d));
-    Kind& kind = kinds[{device.cls.value, memory, device.host.value, permission}];
-    kind.devices.emplace_back(d);
-    kind.memory = memory;
-    kind.accelerator = problem.cluster.isAccelerator(DeviceId(d));
-  }
-  std::vector<Kind> list;
-  for (auto& [key, kind] : kinds) list.push_back(std::move(kind));
-  std::sort(list.begin(), list.end(),
-            [](const Kind& a, const Kind& b) { return a.devices.front() < b.devices.front(); });
-  return list;
-}
-
-class LinearDp {
- public:
-  LinearDp(const Problem& problem, const Budget& budget, Progress& progress)
-      : problem_(problem),
-        budget_(budget),
-        progress_(progress),
-        order_(moduleOrder(problem)),
-        blocks_(order_.blocks),
-        kinds_(kindsOf(problem, blocks_)) {
-    for (const Kind& kind : kinds_) {
-      stride_.push_back(states_);
-      states_ *= kind.devices.size() + 1;
-    }
-    joinCells();
-  }
-
-  SolveResult run() {
-    const std::size_t table = (cells_.size() + 1) * states_;
-    if (table * (sizeof(double) + sizeof(Choice)) > budget_.memory_bytes) return {SolveEnd::kNotSuitable, ""};
-    best_.assign(table, kInfinity);
-    choice_.assign(table, {});
-    best_[cells_.size() * states_] = 0;
-    cutoff_ = progress_.bestValue();
-    ends_.assign(problem_.graph.tensorCount(), 0);
-    has_producer_.assign(problem_.graph.tensorCount(), 0);
-    stashed_.assign(problem_.graph.tensorCount(), 0);
-    for (std::size_t from = cells_.size(); from-- > 0;) {
-      if (budget_.stopped()) return {SolveEnd::kStopped, ""};
-      extendFrom(from);
-    }
-    report();
-    return {SolveEnd::kFinished, ""};
-  }
-
- private:
-  struct Choice {
-    std::uint32_t to = 0;  // first cell of the next stage
-    std::uint16_t kind = 0, replicas = 0;
-  };
-
-  const Problem& problem_;
-  const Budget& budget_;
-  Progress& progress_;
-  ModuleOrder order_;
-  const std::vector<Block>& blocks_;
-  std::vector<Kind> kinds_;
-  std::vector<std::size_t> stride_;
-  std::size_t states_ = 1;
-  std::vector<std::vector<UnitId>> cells_;
-  std::vector<double> best_;  // [cell * states + devices used from here on]
-  std::vector<Choice> choice_;
-  double cutoff_ = kInfinity;
-  // The growing segment.
-  std::vector<std::uint32_t> ends_;  // by tensor: ends inside
-  std::vector<std::uint8_t> has_producer_, stashed_;
-  std::vector<double> compute_, communication_;  // by kind
-  std::vector<std::uint8_t> permitted_;          // by kind
-  double resident_ = 0, stash_ = 0;
-  std::int64_t weights_ = 0;
-  bool trains_ = false;
-
-  void joinCells() {
-    double transitions = 0;
-    for (const Kind& kind : kinds_)
-      transitions += problem_.modes.replicate ? static_cast<double>(kind.devices.size()) : 1;
-    const double most = std::sqrt(kWork / (static_cast<double>(states_) * transitions));
-    const std::size_t cells = std::clamp<std::size_t>(static_cast<std::size_t>(most), 20, 3000);
-    const std::size_t step = (blocks_.size() + cells - 1) / cells;
-    for (std::size_t b = 0; b < blocks_.size(); b += step) {
-      auto& cell = cells_.emplace_back();
-      for (std::size_t k = b; k < std::min(b + step, blocks_.size()); ++k) {
-        cell.insert(cell.end(), blocks_[k].units.begin(), blocks_[k].units.end());
-      }
-    }
-  }
-
-  std::size_t used(std::size_t state, std::size_t kind) const {
-    return state / stride_[kind] % (kinds_[kind].devices.size() + 1);
-  }
-  std::size_t devicesUsed(std::size_t state) const {
-    std::size_t sum = 0;
-    for (std::size_t k = 0; k < kinds_.size(); ++k) sum += used(state, k);
-    return sum;
-  }
-
-  // What a device of the kind pays for a tensor with some ends in the segment.
-  double tensorCost(TensorId tensor, const Kind& kind) const {
-    const std::size_t all = problem_.graph.consumers(tensor).size() + 1;
-    if (ends_[tensor.index()] == 0 || ends_[tensor.index()] == all) return 0;
-    const DeviceId here = kind.devices.front();
-    const bool sends = has_producer_[tensor.index()] != 0;
-    if (problem_.transfers() == Transfers::kViaHost) {
-      if (!kind.accelerator) return 0;
-      return sends ? problem_.toHostSeconds(tensor, here) : problem_.fromHostSeconds(tensor, here);
-    }
-    const double single = problem_.tensor_seconds[tensor.index()];
-    if (!std::isnan(single) && problem_.tensor_matrix[tensor.index()] < 0) return single;
-    double sum = 0;
-    for (std::size_t d = 0; d < problem_.deviceCount(); ++d) {
-      sum += sends ? problem_.transferSeconds(tensor, here, DeviceId(d))
-                   : problem_.transferSeconds(tensor, DeviceId(d), here);
-    }
-    return sum / static_cast<double>(std::max<std::size_t>(1, problem_.deviceCount() - 1));
-  }
-
-  void changeTensor(TensorId tensor, bool producer) {
-    for (std::size_t k = 0; k < kinds_.size(); ++k) communication_[k] -= tensorCost(tensor, kinds_[k]);
-    ++ends_[tensor.index()];
-    if (producer) has_producer_[tensor.index()] = 1;
-    for (std::size_t k = 0; k < kinds_.size(); ++k) communication_[k] += tensorCost(tensor, kinds_[k]);
-  }
-
-  void addCell(const std::vector<UnitId>& cell) {
-    const OpGraph& graph = problem_.graph;
-    for (const UnitId unit : cell) {
-      for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        if (!problem_.allowed(unit, kinds_[k].devices.front())) permitted_[k] = 0;
-      }
-      for (const OpId op : problem_.unitOps(unit)) {
-        resident_ += problem_.residentBytes(op);
-        weights_ += graph.op_weight_bytes[op.index()];
-        trains_ = trains_ || graph.op_phase[op.index()] != Phase::kForward;
-        for (std::size_t k = 0; k < kinds_.size(); ++k) {
-          if (permitted_[k]) compute_[k] += problem_.busySeconds(op, kinds_[k].devices.front());
-        }
-        for (const TensorId tensor : graph.outputs(op)) changeTensor(tensor, true);
-        for (const TensorId tensor : graph.inputs(op)) {
-          changeTensor(tensor, false);
-          const bool stash = graph.op_phase[op.index()] == Phase::kBackward &&
-                             graph.op_phase[graph.producer(tensor).index()] == Phase::kForward;
-          if (stash && !stashed_[tensor.index()]) {
-            stashed_[tensor.index()] = 1;
-            stash_ += static_cast<double>(graph.tensor_bytes[tensor.index()]);
-          }
-        }
-      }
-    }
-  }
-
-  void resetSegment(std::size_t from, std::size_t to) {
-    const OpGraph& graph = problem_.graph;
-    for (std::size_t c = from; c < to; ++c) {
-      for (const UnitId unit : cells_[c]) {
-        for (const OpId op : problem_.unitOps(unit)) {
-          for (const TensorId tensor : graph.outputs(op))
-            ends_[tensor.index()] = has_producer_[tensor.index()] = 0;
-          for (const TensorId tensor : graph.inputs(op)) ends_[tensor.index()] = stashed_[tensor.index()] = 0;
-        }
-      }
-    }
-  }
-
-  double load(std::size_t kind, std::size_t replicas) const {
-    const double both = problem_.modes.overlap == Overlap::kSum
-                            ? compute_[kind] + communication_[kind]
-                            : std::max(compute_[kind], communication_[kind]);
-    const double r = static_cast<double>(replicas);
-    double sync = 0;
-    if (replicas > 1 && trains_) {
-      const Link* link = problem_.pairLink(kinds_[kind].devices[0], kinds_[kind].devices[1]);
-      if (link != nullptr) {
-        sync = 2 * (r - 1) / r * static_cast<double>(weights_) / link->bandwidth_bytes_per_second +
-               2 * (r - 1) * link->latency_seconds;
-      }
-    }
-    return both / r + sync;
-  }
-
-  void extendFrom(std::size_t from) {
-    compute_.assign(kinds_.size(), 0);
-    communication_.assign(kinds_.size(), 0);
-    permitted_.assign(kinds_.size(), 1);
-    resident_ = stash_ = 0;
-    weights_ = 0;
-    trains_ = false;
-    std::size_t to = from;
-    while (to < cells_.size()) {
-      addCell(cells_[to++]);
-      bool alive = false;
-      for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        const std::size_t most = problem_.modes.replicate ? kinds_[k].devices.size() : 1;
-        if (!permitted_[k] || resident_ > kinds_[k].memory ||
-            compute_[k] / static_cast<double>(most) >= cutoff_)
-          continue;
-        alive = true;
-        for (std::size_t replicas = 1; replicas <= most; ++replicas) place(from, to, k, replicas);
-      }
-      if (!alive) break;
-    }
-    resetSegment(from, to);
-  }
-
-  void place(std::size_t from, std::size_t to, std::size_t kind, std::size_t replicas) {
-    const double stage = load(kind, replicas);
-    if (stage >= cutoff_) return;
-    const double* rest = &best_[to * states_];
-    for (std::size_t state = 0; state < states_; ++state) {
-      if (rest[state] == kInfinity || used(state, kind) + replicas > kinds_[kind].devices.size()) continue;
-      const std::size_t after =
-          problem_.modes.max_stages > 0 || problem_.modes.in_flight ? devicesUsed(state) : 0;
-      if (problem_.modes.max_stages > 0 && after + 1 > problem_.modes.max_stages) continue;
-      if (problem_.modes.in_flight) {
-        const double samples = std::ceil(static_cast<double>(after + 1) / static_cast<double>(replicas));
-        if (resident_ + samples * stash_ > kinds_[kind].memory) continue;
-      }
-      const std::size_t index = from * states_ + state + replicas * stride_[kind];
-      const double value = std::max(stage, rest[state]);
-      if (value >= best_[index]) continue;
-      best_[index] = value;
-      choice_[index] = {static_cast<std::uint32_t>(to), static_cast<std::uint16_t>(kind),
-                        static_cast<std::uint16_t>(replicas)};
-    }
-  }
-
-  void report() {
-    const auto first = best_.begin();
-    const auto least = std::min_element(first, first + static_cast<std::ptrdiff_t>(states_));
-    if (*least == kInfinity) return;
-    std::size_t state = static_cast<std::size_t>(least - first);
-    Plan plan;
-    plan.modes = problem_.modes;
-    plan.assignment.resize(problem_.opCount());
-    std::vector<std::size_t> taken(kinds_.size(), 0);
-    for (std::size_t cell = 0; cell < cells_.size();) {
-      const Choice choice = choice_[cell * states_ + state];
-      PlanStage& stage = plan.stages.emplace_back();
-      for (std::uint16_t r = 0; r < choice.replicas; ++r)
-        stage.devices.push_back(kinds_[choice.kind].devices[taken[choice.kind]++]);
-      for (; cell < choice.to; ++cell) {
-        for (const UnitId unit : cells_[cell]) {
-          for (const OpId op : problem_.unitOps(unit)) {
-            stage.ops.push_back(op);
-            plan.assignment[op.index()] = stage.devices.front();
-          }
-        }
-      }
-      state -= choice.replicas * stride_[choice.kind];
-    }
-    progress_.plan(std::move(plan), "linear-dp");
-  }
-};
+// Items above which a dozen orders would take seconds.
+constexpr std::size_t kLarge = 100'000;
+// Items up to which further orders are tried.
+constexpr std::size_t kSmall = 500;
+constexpr std::size_t kMoreBatches = 8;
 
 }  // namespace
 
+LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
+                   std::span<const std::uint32_t> stage_of, double cutoff, const Budget& budget) {
+  std::vector<LinePlan> plans(rules.size());
+  parallelFor(rules.size(), budget.threads, [&](std::size_t i) {
+    if (budget.stopped()) return;
+    const std::vector<std::uint32_t> order = makeOrder(model, rules[i], stage_of, budget);
+    if (order.size() < model.item_count) return;
+    plans[i] = splitLine(model, order, {.cutoff = cutoff, .sequence_seed = i}, budget);
+  });
+  const auto best = std::min_element(plans.begin(), plans.end(),
+                                     [](const LinePlan& a, const LinePlan& b) { return a.value < b.value; });
+  return best == plans.end() ? LinePlan{} : std::move(*best);
+}
+
 SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress& progress) {
-  return LinearDp(problem, budget, progress).run();
+  if (lineModelBytes(problem) > static_cast<double>(budget.memory_bytes)) return {SolveEnd::kNotSuitable, ""};
+  const LineModel model(problem);
+  // Batches share a cut-off, so that the plan does not depend on which thread ends first. The first order is
+  // a batch of its own, since without a cut-off splits are slow.
+  constexpr std::size_t kBatch = 4;
+  static constexpr std::array<OrderRule, 13> kRules{{{Kind::kGiven, false, 0, 0},
+                                                     {Kind::kFrontier, false, 0, 0},
+                                                     {Kind::kDepth, false, 0, 0},
+                                                     {Kind::kFrontier, true, 0, 0},
+                                                     {Kind::kDepth, true, 0, 0},
+                                                     {Kind::kBreadth, false, 0, 0},
+                                                     {Kind::kLevel, false, 0, 0},
+                                                     {Kind::kBreadth, true, 0, 0},
+                                                     {Kind::kLevel, true, 0, 0},
+                                                     {Kind::kFrontier, false, 0.5, 1},
+                                                     {Kind::kFrontier, true, 0.5, 2},
+                                                     {Kind::kDepth, false, 1, 3},
+                                                     {Kind::kDepth, true, 1, 4}}};
+  const bool large = model.item_count > kLarge;
+  const std::size_t rules = large ? 1 + kBatch : kRules.size();
+  LinePlan best;
+  const auto improves = [&](std::span<const OrderRule> batch, std::span<const std::uint32_t> stage_of) {
+    const double cutoff = best.found() ? best.value : progress.bestValue();
+    LinePlan found = bestSplit(model, batch, stage_of, cutoff, budget);
+    if (!found.found()) return false;
+    progress.plan(model.toPlan(found), "linear-dp");
+    best = std::move(found);
+    return true;
+  };
+  const auto goesOn = [&] { return !progress.done() && !budget.stopped(); };
+  for (std::size_t first = 0; first < rules && goesOn(); first += first == 0 ? 1 : kBatch)
+    improves(std::span(kRules).subspan(first, std::min(first == 0 ? 1 : kBatch, rules - first)), {});
+  if (!best.found() && progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
+  static constexpr std::array<OrderRule, kBatch> kInside{{{Kind::kFrontier, false, 0, 0},
+                                                          {Kind::kFrontier, true, 0, 0},
+                                                          {Kind::kDepth, false, 0, 0},
+                                                          {Kind::kDepth, true, 0, 0}}};
+  for (int round = 0; round < (large ? 2 : 8) && best.found() && goesOn(); ++round) {
+    if (!improves(kInside, best.stage_of)) break;
+  }
+  // Orders of small models cost next to nothing: try some more, half of them inside the stages found.
+  const std::size_t more = model.item_count > kSmall ? 0 : kMoreBatches;
+  for (std::size_t round = 0; round < more && best.found() && goesOn(); ++round) {
+    std::array<OrderRule, kBatch> batch = kInside;
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      batch[i].noise = i % 2 == round % 4 / 2 ? 0.3 : 2;
+      batch[i].seed = 5 + round * kBatch + i;
+    }
+    const std::vector<std::uint32_t> inside = round % 2 == 0 ? best.stage_of : std::vector<std::uint32_t>();
+    improves(batch, inside);
+  }
+  return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
 }
 
 }  // namespace allot

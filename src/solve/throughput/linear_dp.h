@@ -1,24 +1,28 @@
-// Best split of one linear order of the forward graph into pipeline stages.
+// Linear-order dynamic programmes over many good orders: fast plans for every graph, of any size.
 //
-// Problem: throughput. The module order (a topological order of the forward units) is cut into consecutive
-// stages, each on one
-//   device or several replicas of interchangeable devices.
-// Guarantee: the best split of this order under via-host transfers, load `sum` or `max` and the plain memory
-// sum; a heuristic
-//   for by-link transfers (mean pair times), max-parts (parts added) and samples in flight (as many stages as
-//   devices). Feasible for every contiguity, since consecutive parts are a chain.
-// Method: suffix dynamic programme over (position, devices used by kind), where devices of the same class,
-// memory, host and
-//   permissions are of one kind; the loads of all segments from a position grow by one cell at a time, first
-//   end of a tensor in adds its cost, last end in takes it off. Segments whose compute alone is no better
-//   than the best plan are cut off.
-// Complexity: O(cells^2 * states * kinds); long orders are joined to fewer cells so that this stays near 1e8.
+// Problem: minimise the largest load of a stage over splits of linear orders into consecutive stages.
+// Assumptions: none on the shape of the graph. By-link transfers are taken as the least any pair of devices
+//   pays, `max-parts` adds the parts of a stage; the receiver values each plan as it is.
+// Method: several linear extensions (orders.h), each split at best (linear_dp_split.h) below the best value
+//   so far; then orders that keep the stages of the best plan and re-order their insides, while that helps.
+// Guarantee: heuristic; each split is the best of its order up to the cells of a long line. Feasible for
+//   every contiguity, since consecutive parts are a chain.
+// Complexity: about a dozen splits. Time out: the plans reported so far stand.
 #pragma once
 
+#include <functional>
+
 #include "allot/solve.h"
+#include "solve/throughput/linear_dp_model.h"
+#include "solve/throughput/orders.h"
 
 namespace allot {
 
 SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress& progress);
+
+// Best split of the orders of `rules`, kept to the stages of `stage_of` unless that is empty, below `cutoff`;
+// without stages where there is none. `seed` picks device sequences where there are too many device states.
+LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
+                   std::span<const std::uint32_t> stage_of, double cutoff, const Budget& budget);
 
 }  // namespace allot

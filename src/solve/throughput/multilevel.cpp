@@ -1,0 +1,169 @@
+#include "solve/throughput/multilevel.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/random.h"
+#include "base/thread_pool.h"
+#include "solve/throughput/chain_refine.h"
+#include "solve/throughput/linear_dp.h"
+#include "solve/throughput/linear_dp_split.h"
+
+namespace allot {
+namespace {
+
+using Kind = OrderRule::Kind;
+
+constexpr std::size_t kLarge = 100'000;
+// A level is this many times smaller than the one below it; the top has about kTop items.
+constexpr double kShrink = 8;
+constexpr std::size_t kTop = 300;
+// A new start may be this many times worse than the best plan.
+constexpr double kFreshLoss = 1.2;
+// Rounds without gain after which the search ends.
+constexpr std::size_t kIdleRounds = 4;
+
+// By item: the run of `order` that it is in. Runs hold about equal work, and items of one stage each.
+struct Runs {
+  std::vector<std::uint32_t> part;
+  std::vector<std::uint32_t> stage_of;  // by run
+};
+
+Runs cutRuns(const LineModel& model, std::span<const std::uint32_t> order,
+             std::span<const std::uint32_t> stage_of, std::size_t count) {
+  Runs runs;
+  runs.part.resize(model.item_count);
+  const double share_work = model.total_work > 0 ? 0.5 / model.total_work : 0;
+  const double share_item = (share_work > 0 ? 0.5 : 1.0) / static_cast<double>(model.item_count);
+  const double most = 1.0 / static_cast<double>(count);
+  double filled = 0;
+  for (const std::uint32_t item : order) {
+    const double share = share_work * model.work[item] + share_item;
+    if (runs.stage_of.empty() || runs.stage_of.back() != stage_of[item] || filled + share > most) {
+      runs.stage_of.push_back(stage_of[item]);
+      filled = 0;
+    }
+    filled += share;
+    runs.part[item] = static_cast<std::uint32_t>(runs.stage_of.size() - 1);
+  }
+  return runs;
+}
+
+class Cycle {
+ public:
+  Cycle(const Budget& budget, std::uint64_t seed, double heat, double effort)
+      : budget_(budget), random_(seed, 21), heat_(heat), effort_(effort) {}
+
+  // A start of its own, to get away from the best plan; that plan where there is none nearly as good.
+  LinePlan fresh(const LineModel& model, const LinePlan& best) {
+    const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), {}, budget_);
+    if (order.size() < model.item_count) return best;
+    LinePlan plan = splitLine(model, order,
+                              {.cutoff = kFreshLoss * best.value, .sequence_seed = random_.next()}, budget_);
+    return plan.found() ? plan : best;
+  }
+
+  LinePlan run(const LineModel& model, LinePlan plan) {
+    if (model.item_count > 2 * kTop && !budget_.stopped()) {
+      const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), plan.stage_of, budget_);
+      if (order.size() < model.item_count) return plan;
+      const auto count = static_cast<std::size_t>(
+          std::max<double>(kTop, std::round(static_cast<double>(model.item_count) / kShrink)));
+      const Runs runs = cutRuns(model, order, plan.stage_of, count);
+      LinePlan above;
+      above.stage_of = runs.stage_of;
+      above.stages = plan.stages;
+      above.value = plan.value;
+      if (!budget_.stopped()) {
+        const LineModel coarse = model.coarser(runs.part, runs.stage_of.size());
+        above = run(coarse, std::move(above));
+      }
+      plan.stages = above.stages;
+      plan.value = above.value;
+      for (std::size_t i = 0; i < model.item_count; ++i) plan.stage_of[i] = above.stage_of[runs.part[i]];
+    }
+    if (budget_.stopped()) return plan;
+    return polish(model, std::move(plan));
+  }
+
+ private:
+  const Budget& budget_;
+  Random random_;
+  double heat_, effort_;
+
+  OrderRule randomRule() {
+    static constexpr std::array<Kind, 3> kKinds{Kind::kFrontier, Kind::kDepth, Kind::kFrontier};
+    OrderRule rule;
+    rule.kind = kKinds[random_.below(kKinds.size())];
+    rule.backwards = random_.below(2) == 0;
+    rule.noise = 1;
+    rule.seed = random_.next();
+    return rule;
+  }
+
+  LinePlan polish(const LineModel& model, LinePlan plan) {
+    RefineOptions options;
+    const auto items = static_cast<double>(model.item_count);
+    options.moves =
+        static_cast<std::uint64_t>(effort_ * std::clamp(40 * items, std::min(1e5, 500 * items), 4e6));
+    options.heat = heat_;
+    options.seed = random_.next();
+    if (refineFits(model, plan.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
+      plan = refineChain(model, std::move(plan), options, budget_);
+    // Stage by stage in a new order, then cut at best.
+    const OrderRule rule = randomRule();
+    const std::vector<std::uint32_t> order = makeOrder(model, rule, plan.stage_of, budget_);
+    if (order.size() < model.item_count) return plan;
+    LinePlan split = splitLine(model, order, {.cutoff = plan.value, .sequence_seed = rule.seed}, budget_);
+    return split.found() ? split : plan;
+  }
+};
+
+}  // namespace
+
+SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (lineModelBytes(problem) > static_cast<double>(budget.memory_bytes)) return {SolveEnd::kNotSuitable, ""};
+  const LineModel model(problem);
+  const bool large = model.item_count > kLarge;
+  const std::size_t tasks = large ? 2 : 4;
+  const std::size_t rounds = large ? 4 : 30;
+  LinePlan best;
+  if (progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
+  if (!best.found()) {
+    static constexpr std::array<OrderRule, 2> kRules{
+        {{Kind::kFrontier, false, 0, 0}, {Kind::kDepth, false, 0, 0}}};
+    best = bestSplit(model, kRules, {}, std::numeric_limits<double>::infinity(), budget);
+    if (!best.found()) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+    progress.plan(model.toPlan(best), "multilevel");
+  }
+  // Under a work limit tried moves are counted, as many for a round as its finest levels take.
+  const auto round_work = static_cast<double>(tasks) * 40 * static_cast<double>(model.item_count);
+  const std::size_t most_rounds =
+      budget.work_limit == 0
+          ? rounds
+          : std::min<std::size_t>(
+                rounds, 1 + static_cast<std::size_t>(static_cast<double>(budget.work_limit) / round_work));
+  std::size_t idle = 0;
+  for (std::size_t round = 0; round < most_rounds && idle < kIdleRounds && !progress.done(); ++round) {
+    if (budget.stopped()) return {SolveEnd::kStopped, ""};
+    std::vector<LinePlan> found(tasks);
+    parallelFor(tasks, budget.threads, [&](std::size_t t) {
+      const double heat = std::pow(0.3, static_cast<double>(t));
+      const double effort = 1 + 0.5 * static_cast<double>(std::min<std::size_t>(round, 10));
+      Cycle cycle(budget, budget.seed * 1'000'003 + round * tasks + t, heat, large ? 1 : effort);
+      const bool anew = !large && t + 1 == tasks;
+      found[t] = cycle.run(model, anew ? cycle.fresh(model, best) : best);
+    });
+    ++idle;
+    for (LinePlan& plan : found) {
+      if (!(plan.value < best.value)) continue;
+      idle = 0;
+      best = std::move(plan);
+    }
+    if (idle == 0) progress.plan(model.toPlan(best), "multilevel");
+  }
+  return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+}
+
+}  // namespace allot
