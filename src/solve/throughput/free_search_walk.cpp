@@ -1,7 +1,9 @@
-#include "solve/throughput/free_search_chain.h"
+#include "solve/throughput/free_search_walk.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -24,7 +26,9 @@ class Walker {
         state_(model_),
         devices_(static_cast<std::uint32_t>(ground.devices)),
         energy_(ground.devices),
-        in_cluster_(model_.itemCount(), 0) {}
+        in_cluster_(model_.itemCount(), 0) {
+    if (const char* e = getenv("MIX")) sscanf(e, "%u,%u,%u,%u,%u,%u,%u,%u", mix_, mix_ + 1, mix_ + 2, mix_ + 3, mix_ + 4, mix_ + 5, mix_ + 6, &samples_);
+  }
 
   FreeOutcome run() {
     state_.assign(walk_.start);
@@ -58,11 +62,13 @@ class Walker {
   std::vector<Place> best_places_;
   std::vector<std::uint32_t> cluster_;
   std::vector<std::uint8_t> in_cluster_;
+  std::uint32_t mix_[7] = {50, 65, 83, 88, 99, 99, 99};
+  std::uint32_t samples_ = 6;
 
   double energyOf(Place device, const NetState::Sums& sums) const {
     double x = state_.load(sums) / scale_;
     for (std::uint32_t k = 0; k < power_; ++k) x *= x;
-    return x + kOverflowPrice * state_.overflow(device, sums);
+    return ground_.speed[state_.pool(device)] * x + kOverflowPrice * state_.overflow(device, sums);
   }
 
   void takeEnergies() {
@@ -93,7 +99,7 @@ class Walker {
       state_.refresh();
       takeEnergies();
       for (std::uint64_t m = 0; m < per_phase; ++m) {
-        if (m % kPoll == 0 && budget_.stopped()) return;
+        if (m % kPoll == 0 && (budget_.stopped() || budget_.elapsedSeconds() > walk_.deadline)) return;
         step();
       }
     }
@@ -101,16 +107,20 @@ class Walker {
 
   void step() {
     const std::uint32_t kind = random_.below(100);
-    if (kind < 50) {
+    if (kind < mix_[0]) {
       moveOne();
-    } else if (kind < 65) {
+    } else if (kind < mix_[1]) {
       exchange();
-    } else if (kind < 83) {
+    } else if (kind < mix_[2]) {
       moveCluster(false);
-    } else if (kind < 88) {
+    } else if (kind < mix_[3]) {
       moveCluster(true);
-    } else if (kind < 99) {
+    } else if (kind < mix_[4]) {
       moveRun();
+    } else if (kind < mix_[5]) {
+      shiftBorder();
+    } else if (kind < mix_[6]) {
+      eject();
     } else {
       exchangeDevices();
     }
@@ -243,6 +253,72 @@ class Walker {
     moveAll(pickTarget(random_.below(2) == 0 ? seed : cluster_.back()));
   }
 
+  // Moves the end of a run of the topological order to the device that follows it there.
+  void shiftBorder() {
+    const std::uint32_t seed = pickItem();
+    const Place home = state_.place(seed);
+    const bool up = random_.below(2) == 0;
+    std::size_t at = ground_.position[seed];
+    Place to = home;
+    for (std::size_t last = at;; last = at) {
+      if (up ? ++at == ground_.order.size() : at-- == 0) return;
+      to = state_.place(ground_.order[at]);
+      if (to == home) continue;
+      at = last;
+      break;
+    }
+    std::size_t length = 1;
+    while (length < 32 && random_.below(3) != 0) ++length;
+    cluster_.clear();
+    for (;; up ? --at : ++at) {
+      const std::uint32_t item = ground_.order[at];
+      if (state_.place(item) != home) break;
+      cluster_.push_back(item);
+      if (cluster_.size() == length || (up ? at == 0 : at + 1 == ground_.order.size())) break;
+    }
+    moveAll(to);
+  }
+
+  // Moves an item, then another out of the device that took it, and so on.
+  void eject() {
+    const std::uint32_t first = pickItem();
+    const Place to = pickTarget(first);
+    if (to == state_.place(first) || !state_.runs(first, to)) return;
+    state_.mark();
+    state_.move(first, to);
+    cluster_.assign(1, first);
+    in_cluster_[first] = 1;
+    Place full = to;
+    for (std::uint32_t depth = 1 + random_.below(4); depth > 0; --depth) {
+      double least = kInfinity;
+      std::uint32_t chosen = 0;
+      Place target = 0;
+      NetState::Change chosen_change;
+      for (std::uint32_t tries = 0, found = 0; tries < 8 * devices_ && found < samples_; ++tries) {
+        const std::uint32_t item = pickItem();
+        if (state_.place(item) != full || in_cluster_[item]) continue;
+        const Place there = pickTarget(item);
+        if (there == full || !state_.runs(item, there)) continue;
+        ++found;
+        const NetState::Change change = state_.probe(item, there);
+        const double energy = energyOf(full, change.from) + energyOf(there, change.to) -
+                              energyOf(there, state_.sums(there));
+        if (energy >= least) continue;
+        least = energy;
+        chosen = item;
+        target = there;
+        chosen_change = change;
+      }
+      if (least == kInfinity) break;
+      state_.apply(chosen, target, chosen_change);
+      cluster_.push_back(chosen);
+      in_cluster_[chosen] = 1;
+      full = target;
+    }
+    for (const std::uint32_t item : cluster_) in_cluster_[item] = 0;
+    judge();
+  }
+
   void exchangeDevices() {
     const Place a = static_cast<Place>(random_.below(devices_)), b = static_cast<Place>(random_.below(devices_));
     if (state_.pool(a) == state_.pool(b)) return;
@@ -278,6 +354,16 @@ FreeGround::FreeGround(const PipelineModel& m)
     std::size_t homes = 0;
     for (std::size_t k = 0; k < m.poolCount(); ++k) homes += m.runs(i, k) ? m.pools[k].devices.size() : 0;
     if (homes > 1) loose.push_back(static_cast<std::uint32_t>(i));
+  }
+  for (std::size_t k = 0; k < m.poolCount(); ++k) {
+    double least = 0, here = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!m.runs(i, k)) continue;
+      const auto times = std::span(m.seconds).subspan(i * m.poolCount(), m.poolCount());
+      least += *std::min_element(times.begin(), times.end());
+      here += m.time(i, k);
+    }
+    speed.push_back(here > 0 ? std::max(1e-4, least / here) : 1);
   }
   // Depth first, so that branches stay together. Items on a cycle of units follow in their own order.
   std::vector<std::uint32_t> open(n), stack;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "allot/solve.h"
@@ -29,6 +30,7 @@ struct FreeGround {
   std::vector<std::uint32_t> order;      // items in topological order of the forward graph, as far as it has one
   std::vector<std::uint32_t> position;   // of an item in `order`
   std::vector<std::uint32_t> loose;      // items that may run on two devices or more
+  std::vector<double> speed;             // by pool: best times of all items over their times here
   std::size_t devices;
 };
 
@@ -38,6 +40,7 @@ struct FreeWalk {
   double hot = 0.02, cold = 1e-5;        // temperatures, as parts of the value
   std::uint32_t first_power = 3, last_power = 6;  // of 2: the norm's p
   std::uint64_t stream = 0;              // of random numbers
+  double deadline = std::numeric_limits<double>::infinity();  // seconds of the budget's clock
 };
 
 struct FreeOutcome {
