@@ -12,6 +12,7 @@
 #include "solve/infeasible.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
+#include "solve/throughput/free_search.h"
 #include "solve/throughput/linear_dp.h"
 
 namespace allot {
@@ -46,6 +47,8 @@ std::vector<Solver> makeSolvers() {
        "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"free-search", "annealing of whole clusters in rounds, for pipelines without contiguity",
+                  "heuristic", freeSearchAccepts, solveFreeSearch});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   return list;

@@ -6,17 +6,17 @@
 #include <numeric>
 
 #include "base/thread_pool.h"
-#include "solve/packing.h"
 
 namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kWalks = 8;   // of a round
+constexpr std::size_t kWalks = 8;  // of a round
 constexpr std::size_t kElites = 8;
-constexpr double kSame = 1e-9;      // values closer than this are one elite
-constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 4'000'000;  // of a walk
-constexpr double kGrowth = 1.3;     // of a walk's moves, by round
+constexpr double kSame = 1e-9;  // values closer than this are one elite
+constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 1'500'000;  // of a walk
+constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
+constexpr double kGrowth = 1.3;                                  // of a walk's moves, by round
 
 }  // namespace
 
@@ -43,7 +43,6 @@ void FreeSearch::takeBestPlan() {
     const UnitId unit = model_.item_units[i].front();
     const OpId op = model_.problem->unitOps(unit).front();
     start.places[i] = static_cast<Place>(plan->assignment[op.index()].index());
-    if (!model_.runs(i, 0) && model_.poolCount() == 1) return;
   }
   // Units that were joined may be apart in that plan, so its value can differ here.
   NetState state(model_);
@@ -131,6 +130,13 @@ FreeWalk FreeSearch::plan(std::uint32_t index) {
   return walk;
 }
 
+// Twice as long as it took to get here, or long enough for every item to have been tried often.
+bool FreeSearch::stale() const {
+  const auto enough = static_cast<std::uint64_t>(
+      std::clamp(kIdleMovesPerItem * static_cast<double>(model_.itemCount()), 1e6, kMostIdleMoves));
+  return moves_made_ - last_gain_ > std::max(enough, 2 * last_gain_);
+}
+
 // True when it is better than all before.
 bool FreeSearch::keep(FreeOutcome&& outcome) {
   if (outcome.value == kInfinity) return false;
@@ -174,11 +180,12 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
     parallelFor(kWalks, threads, [&](std::size_t w) { outcomes[w] = walkFree(ground_, walks[w], budget_); });
     bool best_yet = false;
     for (FreeOutcome& outcome : outcomes) best_yet = keep(std::move(outcome)) || best_yet;
-    idle_rounds_ = best_yet ? 0 : idle_rounds_ + 1;
+    if (best_yet) last_gain_ = moves_made_;
     if (best_yet && elites_.front().value < progress_.bestValue())
       better = report(elites_.front().places) || better;
     ++round_;
-    walk_moves_ = std::min(kMostMoves, static_cast<std::uint64_t>(static_cast<double>(walk_moves_) * kGrowth));
+    walk_moves_ =
+        std::min(kMostMoves, static_cast<std::uint64_t>(static_cast<double>(walk_moves_) * kGrowth));
   }
   return better;
 }

@@ -3,9 +3,9 @@
 // Problem: any assignment of items to devices within memory and permissions; the largest load counts
 // (via-host transfers, one load per device).
 // Method: rounds of seeded walks (free_search_walk.h) of growing length. Some start afresh and hot, some from
-// one of the best assignments so far at a random temperature, some from a mixture of two of them. What a round
-// found is gathered by index, so the answer does not depend on the number of threads.
-// Guarantee: heuristic; every plan it reports is within memory. Gives up after rounds without a better plan.
+// one of the best assignments so far at a random temperature, some from a mixture of two of them. What a
+// round found is gathered by index, so the answer does not depend on the number of threads. Guarantee:
+// heuristic; every plan it reports is within memory. Gives up after many moves without a better plan.
 // Complexity: a move costs the nets of the items it touches; memory nets * devices per thread. When time runs
 // out the best plan so far has been reported.
 #pragma once
@@ -27,8 +27,8 @@ class FreeSearch {
   // Runs rounds until the seconds (or, under a work limit, the moves) are used up; true when a better plan
   // was reported.
   bool improve(double seconds, std::uint64_t moves);
-  // Many rounds have brought nothing: it is not worth calling `improve` again.
-  bool stale() const { return idle_rounds_ >= kIdleRounds; }
+  // Many moves have brought nothing: it is not worth calling `improve` again.
+  bool stale() const;
   std::uint64_t movesMade() const { return moves_made_; }
 
  private:
@@ -36,15 +36,14 @@ class FreeSearch {
     double value;
     std::vector<Place> places;
   };
-  static constexpr std::uint32_t kIdleRounds = 60;
   const PipelineModel& model_;
   const Budget& budget_;
   Progress& progress_;
   FreeGround ground_;
   std::vector<Elite> elites_;  // best first, of distinct values
   std::vector<Place> fresh_;   // a start without merit
-  std::uint32_t round_ = 0, idle_rounds_ = 0;
-  std::uint64_t moves_made_ = 0, walk_moves_;
+  std::uint32_t round_ = 0;
+  std::uint64_t moves_made_ = 0, last_gain_ = 0, walk_moves_;
 
   void takeBestPlan();
   FreeWalk plan(std::uint32_t index);

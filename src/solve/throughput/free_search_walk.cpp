@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -11,9 +9,10 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kPhases = 64;      // steps of temperature and power
-constexpr std::uint64_t kPoll = 256;       // moves between two looks at the clock
-constexpr double kOverflowPrice = 20;      // energy of one limit's worth of bytes too many, in fullest devices
+constexpr std::uint64_t kPhases = 64;  // steps of temperature and power
+constexpr std::uint64_t kPoll = 256;   // moves between two looks at the clock
+constexpr std::uint32_t kSamples = 6;  // ways out of a full device that are compared
+constexpr double kOverflowPrice = 20;  // energy of one limit's worth of bytes too many, in fullest devices
 
 class Walker {
  public:
@@ -26,9 +25,7 @@ class Walker {
         state_(model_),
         devices_(static_cast<std::uint32_t>(ground.devices)),
         energy_(ground.devices),
-        in_cluster_(model_.itemCount(), 0) {
-    if (const char* e = getenv("MIX")) sscanf(e, "%u,%u,%u,%u,%u,%u,%u,%u", mix_, mix_ + 1, mix_ + 2, mix_ + 3, mix_ + 4, mix_ + 5, mix_ + 6, &samples_);
-  }
+        in_cluster_(model_.itemCount(), 0) {}
 
   FreeOutcome run() {
     state_.assign(walk_.start);
@@ -62,8 +59,6 @@ class Walker {
   std::vector<Place> best_places_;
   std::vector<std::uint32_t> cluster_;
   std::vector<std::uint8_t> in_cluster_;
-  std::uint32_t mix_[7] = {50, 65, 83, 88, 99, 99, 99};
-  std::uint32_t samples_ = 6;
 
   double energyOf(Place device, const NetState::Sums& sums) const {
     double x = state_.load(sums) / scale_;
@@ -94,8 +89,8 @@ class Walker {
     for (std::uint64_t phase = 0; phase < kPhases; ++phase) {
       const double t = static_cast<double>(phase) / static_cast<double>(kPhases - 1);
       temperature_ = walk_.hot * std::pow(walk_.cold / walk_.hot, t);
-      power_ = walk_.first_power +
-               static_cast<std::uint32_t>(t * (walk_.last_power - walk_.first_power) + 0.5);
+      power_ =
+          walk_.first_power + static_cast<std::uint32_t>(t * (walk_.last_power - walk_.first_power) + 0.5);
       state_.refresh();
       takeEnergies();
       for (std::uint64_t m = 0; m < per_phase; ++m) {
@@ -107,19 +102,19 @@ class Walker {
 
   void step() {
     const std::uint32_t kind = random_.below(100);
-    if (kind < mix_[0]) {
+    if (kind < 30) {
       moveOne();
-    } else if (kind < mix_[1]) {
+    } else if (kind < 40) {
       exchange();
-    } else if (kind < mix_[2]) {
+    } else if (kind < 58) {
       moveCluster(false);
-    } else if (kind < mix_[3]) {
+    } else if (kind < 63) {
       moveCluster(true);
-    } else if (kind < mix_[4]) {
+    } else if (kind < 68) {
       moveRun();
-    } else if (kind < mix_[5]) {
+    } else if (kind < 83) {
       shiftBorder();
-    } else if (kind < mix_[6]) {
+    } else if (kind < 99) {
       eject();
     } else {
       exchangeDevices();
@@ -139,14 +134,6 @@ class Walker {
     }
     return static_cast<Place>(random_.below(devices_));
   }
-  Place fullest() const {
-    Place most = 0;
-    for (Place d = 1; d < devices_; ++d) {
-      if (energy_[d] > energy_[most]) most = d;
-    }
-    return most;
-  }
-
   void moveOne() {
     const std::uint32_t item = pickItem();
     const Place from = state_.place(item), to = pickTarget(item);
@@ -159,7 +146,7 @@ class Walker {
     state_.apply(item, to, change);
     energy_[from] = here;
     energy_[to] = there;
-    finish(total);
+    finish();
   }
 
   // Judges the moves since the mark.
@@ -171,10 +158,10 @@ class Walker {
       return;
     }
     for (const Place d : state_.touched()) energy_[d] = energyOf(d, state_.sums(d));
-    finish(total);
+    finish();
   }
 
-  void finish(double) {
+  void finish() {
     total_ = std::accumulate(energy_.begin(), energy_.end(), 0.0);
     note();
   }
@@ -294,15 +281,15 @@ class Walker {
       std::uint32_t chosen = 0;
       Place target = 0;
       NetState::Change chosen_change;
-      for (std::uint32_t tries = 0, found = 0; tries < 8 * devices_ && found < samples_; ++tries) {
+      for (std::uint32_t tries = 0, found = 0; tries < 8 * devices_ && found < kSamples; ++tries) {
         const std::uint32_t item = pickItem();
         if (state_.place(item) != full || in_cluster_[item]) continue;
         const Place there = pickTarget(item);
         if (there == full || !state_.runs(item, there)) continue;
         ++found;
         const NetState::Change change = state_.probe(item, there);
-        const double energy = energyOf(full, change.from) + energyOf(there, change.to) -
-                              energyOf(there, state_.sums(there));
+        const double energy =
+            energyOf(full, change.from) + energyOf(there, change.to) - energyOf(there, state_.sums(there));
         if (energy >= least) continue;
         least = energy;
         chosen = item;
@@ -320,7 +307,8 @@ class Walker {
   }
 
   void exchangeDevices() {
-    const Place a = static_cast<Place>(random_.below(devices_)), b = static_cast<Place>(random_.below(devices_));
+    const Place a = static_cast<Place>(random_.below(devices_)),
+                b = static_cast<Place>(random_.below(devices_));
     if (state_.pool(a) == state_.pool(b)) return;
     cluster_.clear();
     for (std::uint32_t item = 0; item < model_.itemCount(); ++item) {

@@ -7,7 +7,8 @@
 // same cluster gathered from all devices; a run of neighbours in the topological order; two whole devices in
 // exchange.
 // Guarantee: none on the value; the best assignment met is returned, its value taken afresh.
-// Complexity: a move costs the nets of the items it touches. When time runs out the walk ends with what it has.
+// Complexity: a move costs the nets of the items it touches. When time runs out the walk ends with what it
+// has.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +26,21 @@ struct FreeGround {
   explicit FreeGround(const PipelineModel& model);
 
   const PipelineModel* model;
-  std::vector<double> net_weight;        // the most that any pool pays for the net
-  Csr<std::uint32_t> heavy_first;        // nets of an item, heaviest first
-  std::vector<std::uint32_t> order;      // items in topological order of the forward graph, as far as it has one
-  std::vector<std::uint32_t> position;   // of an item in `order`
-  std::vector<std::uint32_t> loose;      // items that may run on two devices or more
-  std::vector<double> speed;             // by pool: best times of all items over their times here
+  std::vector<double> net_weight;    // the most that any pool pays for the net
+  Csr<std::uint32_t> heavy_first;    // nets of an item, heaviest first
+  std::vector<std::uint32_t> order;  // items in topological order of the forward graph, as far as it has one
+  std::vector<std::uint32_t> position;  // of an item in `order`
+  std::vector<std::uint32_t> loose;     // items that may run on two devices or more
+  std::vector<double> speed;            // by pool: best times of all items over their times here
   std::size_t devices;
 };
 
 struct FreeWalk {
   std::vector<Place> start;
   std::uint64_t moves = 0;
-  double hot = 0.02, cold = 1e-5;        // temperatures, as parts of the value
-  std::uint32_t first_power = 3, last_power = 6;  // of 2: the norm's p
-  std::uint64_t stream = 0;              // of random numbers
+  double hot = 0.02, cold = 1e-5;                             // temperatures, as parts of the value
+  std::uint32_t first_power = 3, last_power = 6;              // of 2: the norm's p
+  std::uint64_t stream = 0;                                   // of random numbers
   double deadline = std::numeric_limits<double>::infinity();  // seconds of the budget's clock
 };
 

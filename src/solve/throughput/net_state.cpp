@@ -63,8 +63,7 @@ void NetState::refresh() {
     if (nets_[n].spread < 2) continue;
     const Place source = place_[nets_[n].producer];
     for (std::size_t d = 0; d < devices_; ++d) {
-      if (count_[n * devices_ + d] > 0)
-        sums_[d].communication += cost(n, static_cast<Place>(d), source == d);
+      if (count_[n * devices_ + d] > 0) sums_[d].communication += cost(n, static_cast<Place>(d), source == d);
     }
   }
   mark();

@@ -79,16 +79,16 @@ class NetState {
   const PipelineModel* model_;
   std::size_t devices_, pools_;
   bool overlap_max_;
-  std::vector<std::uint32_t> pool_;   // by device
-  std::vector<double> limit_;         // by device
-  std::vector<Place> place_;          // by item
-  std::vector<Sums> sums_;            // by device
+  std::vector<std::uint32_t> pool_;  // by device
+  std::vector<double> limit_;        // by device
+  std::vector<Place> place_;         // by item
+  std::vector<Sums> sums_;           // by device
   std::vector<Net> nets_;
   std::vector<double> cost_;          // [(net * pools + pool) * 2 + sends]
   std::vector<std::uint32_t> count_;  // [net * devices + device]
   std::vector<Step> journal_;
   std::vector<Place> touched_;
-  std::vector<Sums> saved_;           // by device
+  std::vector<Sums> saved_;  // by device
   std::vector<std::uint8_t> is_touched_;
 
   double cost(std::uint32_t net, Place device, bool sends) const {
