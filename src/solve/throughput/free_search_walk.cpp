@@ -12,7 +12,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPhases = 64;  // steps of temperature and power
 constexpr std::uint64_t kPoll = 256;   // moves between two looks at the clock
 constexpr std::uint32_t kSamples = 6;  // ways out of a full device that are compared
-constexpr double kOverflowPrice = 20;  // energy of one limit's worth of bytes too many, in fullest devices
+// Energy of one limit's worth of bytes too many: at first, and by how much it grows while memory is overfull.
+constexpr double kOverflowPrice = 20, kPriceGrowth = 8;
 
 class Walker {
  public:
@@ -53,6 +54,7 @@ class Walker {
   std::uint32_t power_ = 3;
   double scale_ = 1;
   double temperature_ = 0;
+  double price_ = kOverflowPrice;
   std::vector<double> energy_;  // by device
   double total_ = 0;
   double best_ = kInfinity;
@@ -63,7 +65,7 @@ class Walker {
   double energyOf(Place device, const NetState::Sums& sums) const {
     double x = state_.load(sums) / scale_;
     for (std::uint32_t k = 0; k < power_; ++k) x *= x;
-    return ground_.speed[state_.pool(device)] * x + kOverflowPrice * state_.overflow(device, sums);
+    return ground_.speed[state_.pool(device)] * x + price_ * state_.overflow(device, sums);
   }
 
   void takeEnergies() {
@@ -92,6 +94,7 @@ class Walker {
       power_ =
           walk_.first_power + static_cast<std::uint32_t>(t * (walk_.last_power - walk_.first_power) + 0.5);
       state_.refresh();
+      price_ = state_.overflow() > 0 ? price_ * kPriceGrowth : std::max(kOverflowPrice, price_ / 2);
       takeEnergies();
       for (std::uint64_t m = 0; m < per_phase; ++m) {
         if (m % kPoll == 0 && (budget_.stopped() || budget_.elapsedSeconds() > walk_.deadline)) return;
