@@ -110,8 +110,8 @@ FreeWalk FreeSearch::plan(std::uint32_t index) {
   walk.stream = round_ * kWalks + index + 1;
   walk.moves = walk_moves_;
   walk.first_power = 2 + random.below(2);
-  walk.last_power = walk.first_power + 2 + random.below(2);
-  walk.cold = 1e-6 * std::pow(10, random.unit());
+  walk.last_power = 6 + random.below(6);
+  walk.cold = 1e-5 * std::pow(1e-3, random.unit());
   const std::uint32_t kind = elites_.empty() ? 0 : index % 4;
   if (kind == 0) {
     walk.hot = 0.05 * std::pow(0.1, random.unit());
