@@ -14,6 +14,7 @@
 #include "solve/packing.h"
 #include "solve/throughput/chain_engine.h"
 #include "solve/throughput/beam.h"
+#include "solve/throughput/free_search.h"
 #include "solve/throughput/linear_dp.h"
 #include "solve/throughput/multilevel.h"
 
@@ -57,6 +58,8 @@ std::vector<Solver> makeSolvers() {
                   "heuristic", isThroughput, solveBeam});
   list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",
                   "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel});
+  list.push_back({"free-search", "annealing of whole clusters in rounds, for pipelines without contiguity",
+                  "heuristic", freeSearchAccepts, solveFreeSearch});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();
