@@ -1,0 +1,358 @@
+#include "solve/throughput/packing_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "solve/throughput/price_diagram.h"
+#include "solve/throughput/price_master.h"
+#include "solve/throughput/price_order.h"
+#include "solve/throughput/price_sweep.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Sums of a plan and of a path are taken in different orders; loads within this share count as equal, and
+// bounds are lowered by it.
+constexpr double kRounding = 2e-10;
+constexpr std::size_t kMaxItems = 20000;
+constexpr std::size_t kMaxWidth = 1024;
+constexpr std::size_t kMaxNodes = 400000;
+constexpr double kSweepWork = 3e7;      // table entries of a sweep
+constexpr double kMaxResolution = 6000;  // prize of a device
+constexpr double kMinResolution = 100;
+constexpr std::uint32_t kSetsPerSweep = 8;
+
+class Bounder {
+ public:
+  Bounder(const PipelineModel& model, double upper, const Budget& budget,
+          const std::function<void(double)>& on_better)
+      : model_(model), upper_(upper), budget_(budget), on_better_(on_better), order_(sweepOrder(model)) {
+    report_.peak_open = order_.peak_open;
+  }
+
+  PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets);
+
+ private:
+  enum class Outcome { kRefuted, kCovered, kStuck, kStopped };
+  // Prices under which all devices at the target are worth 1, and what the items are worth then.
+  struct Center {
+    std::vector<double> item_price, device_price;
+    double ratio = 0;
+  };
+  struct Priced {
+    std::vector<std::uint32_t> prize;  // by item
+    std::vector<std::uint32_t> most;   // by pool
+    double ratio = 0;
+    std::size_t added = 0;
+  };
+
+  const PipelineModel& model_;
+  double upper_;
+  const Budget& budget_;
+  const std::function<void(double)>& on_better_;
+  SweepOrder order_;
+  std::vector<double> counts_;
+  std::vector<PriceDiagram> diagrams_;
+  std::vector<PriceSweep> sweeps_;
+  std::unique_ptr<PriceMaster> master_;
+  PackingBoundReport report_;
+  double limit_ = 0;  // of the diagrams
+  Center center_;
+  Priced priced_;
+  double range_ = 0.1;  // of prices around the center, as a share of them
+
+  void raise(double bound) {
+    if (!(bound > report_.bound)) return;
+    report_.bound = bound;
+    if (on_better_) on_better_(bound);
+  }
+  double averageWork() const;
+  double leastTime(std::size_t item) const;
+  std::vector<double> shareOfWork() const;
+  void build(double limit);
+  double itemBound() const;
+  double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
+  bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
+  double resolution(std::size_t pool) const;
+  Outcome refute(double target);
+  bool price(const std::vector<double>& item_price, const std::vector<double>& device_price, double target,
+             double expected);
+  double refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const;
+  std::size_t addDisjoint(std::size_t pool, std::vector<std::uint32_t> prize, double target, std::uint32_t cap);
+};
+
+double Bounder::loadOf(std::size_t pool, std::span<const std::uint32_t> items) const {
+  std::vector<std::uint8_t> in(model_.itemCount(), 0);
+  double load = 0;
+  for (const std::uint32_t v : items) {
+    in[v] = 1;
+    load += model_.time(v, pool);
+  }
+  for (std::size_t e = 0; e < model_.netCount(); ++e) {
+    std::size_t held = 0;
+    for (const std::uint32_t v : model_.net_items[e]) held += in[v];
+    if (held > 0 && held < model_.net_items[e].size()) load += model_.cost(e, pool, in[model_.net_producer[e]]);
+  }
+  return load;
+}
+
+// All devices share the work as if it could be split at will: a start for the search only.
+double Bounder::averageWork() const {
+  double total = 0, devices = 0;
+  for (std::size_t v = 0; v < model_.itemCount(); ++v) total += leastTime(v);
+  for (const double count : counts_) devices += count;
+  return total / devices;
+}
+
+double Bounder::leastTime(std::size_t item) const {
+  double least = kInfinity;
+  for (std::size_t k = 0; k < model_.poolCount(); ++k) least = std::min(least, model_.time(item, k));
+  return least < kInfinity ? least : 0;
+}
+
+std::vector<double> Bounder::shareOfWork() const {
+  std::vector<double> share(model_.itemCount());
+  double total = 0;
+  for (std::size_t v = 0; v < share.size(); ++v) total += leastTime(v);
+  for (std::size_t v = 0; v < share.size(); ++v)
+    share[v] = total > 0 ? leastTime(v) / total : 1.0 / static_cast<double>(share.size());
+  return share;
+}
+
+void Bounder::build(double limit) {
+  limit_ = limit * (1 + kRounding);
+  diagrams_.clear();
+  sweeps_.clear();
+  report_.nodes = 0;
+  const std::size_t width = std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
+  for (std::size_t k = 0; k < model_.poolCount(); ++k) {
+    diagrams_.emplace_back(model_, k, order_.items, limit_, width);
+    report_.nodes += diagrams_.back().nodeCount();
+    report_.complete = report_.complete && diagrams_.back().complete;
+  }
+  for (const PriceDiagram& diagram : diagrams_) sweeps_.emplace_back(diagram);
+}
+
+double Bounder::itemBound() const {
+  double most = 0;
+  for (std::size_t layer = 0; layer < model_.itemCount(); ++layer) {
+    double least = kInfinity;
+    for (const PriceDiagram& diagram : diagrams_) least = std::min(least, diagram.leastWith(layer));
+    most = std::max(most, std::min(least, limit_));
+  }
+  return most * (1 - kRounding) * (1 - kRounding);
+}
+
+bool Bounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target) {
+  const double load = loadOf(pool, items);
+  return load <= target * (1 + kRounding) && master_->add(pool, items, load);
+}
+
+double Bounder::resolution(std::size_t pool) const {
+  return std::clamp(kSweepWork / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution, kMaxResolution);
+}
+
+// Sets of one pool for all its devices, each the best of what the ones before left.
+std::size_t Bounder::addDisjoint(std::size_t pool, std::vector<std::uint32_t> prize, double target,
+                                 std::uint32_t cap) {
+  std::size_t added = 0;
+  constexpr std::uint32_t kCoarse = 8;
+  for (std::uint32_t& p : prize) p = (p + kCoarse / 2) / kCoarse;
+  PriceSweep& sweep = sweeps_[pool];
+  for (std::size_t d = 0; d < model_.pools[pool].devices.size(); ++d) {
+    if (!sweep.run(prize, 0, cap / kCoarse + 1, target, budget_)) break;
+    ++report_.sweeps;
+    const std::uint32_t most = sweep.mostPrize(target);
+    if (most == 0) break;
+    const std::vector<std::uint32_t> set = sweep.set(most);
+    added += addSet(pool, set, target);
+    for (const std::uint32_t v : set) prize[v] = 0;
+  }
+  return added;
+}
+
+// The least load T at which the devices together can be worth `total`; every T below it is refuted.
+double Bounder::refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const {
+  const auto refuted = [&](double load) {
+    double worth = 0;
+    for (std::size_t k = 0; k < sweeps_.size(); ++k) {
+      const std::uint32_t most = sweeps_[k].mostPrize(load);
+      if (most >= caps[k]) return false;
+      worth += counts_[k] * most;
+    }
+    return worth < static_cast<double>(total) - 0.5;
+  };
+  std::vector<double> steps;
+  for (std::size_t k = 0; k < sweeps_.size(); ++k) {
+    for (std::uint32_t p = 0; p <= caps[k]; ++p) {
+      const double load = sweeps_[k].leastLoad(p);
+      if (load < kInfinity && (steps.empty() || load != steps.back())) steps.push_back(load);
+    }
+  }
+  std::sort(steps.begin(), steps.end());
+  const auto first = std::partition_point(steps.begin(), steps.end(), refuted);
+  return first == steps.end() ? limit_ * (1 - kRounding) : *first;
+}
+
+// Sweeps all pools with the given prices and takes up sets that are worth more than their device.
+bool Bounder::price(const std::vector<double>& item_price, const std::vector<double>& device_price, double target,
+                    double expected) {
+  const double limit = target * (1 + kRounding);
+  const std::size_t pools = model_.poolCount(), n = model_.itemCount();
+  double scale = kInfinity;
+  for (std::size_t k = 0; k < pools; ++k) {
+    if (device_price[k] > 0) scale = std::min(scale, resolution(k) / (device_price[k] * expected));
+  }
+  std::vector<std::uint32_t>& prize = priced_.prize;
+  prize.resize(n);
+  std::vector<std::uint32_t> caps(pools);
+  std::uint64_t total = 0;
+  for (std::size_t v = 0; v < n; ++v) {
+    prize[v] = static_cast<std::uint32_t>(std::lround(item_price[v] * scale));
+    total += prize[v];
+  }
+  priced_.added = 0;
+  priced_.most.assign(pools, 0);
+  double worth_of_all = 0;
+  for (std::size_t k = 0; k < pools; ++k) {
+    const double worth = device_price[k] * scale;
+    caps[k] = static_cast<std::uint32_t>(std::ceil(worth * expected * 1.2)) + 8;
+    const auto need = static_cast<std::uint32_t>(worth * 0.9);
+    if (!sweeps_[k].run(prize, need, caps[k], limit_, budget_)) return false;
+    ++report_.sweeps;
+    const std::uint32_t most = sweeps_[k].mostPrize(limit);
+    priced_.most[k] = most;
+    worth_of_all += counts_[k] * most;
+    // Several sets, spread between the best and what a device is worth.
+    const auto base = static_cast<std::uint32_t>(worth);
+    for (std::uint32_t i = 0; i < kSetsPerSweep && most > base; ++i) {
+      const std::uint32_t p = most - (most - base) * i / kSetsPerSweep;
+      if (sweeps_[k].leastLoad(p) <= limit) priced_.added += addSet(k, sweeps_[k].set(p), target);
+    }
+  }
+  raise(refutedBelow(total, caps) * (1 - kRounding) * (1 - kRounding));
+  priced_.ratio = worth_of_all > 0 ? static_cast<double>(total) / worth_of_all : 0;
+  for (std::size_t k = 0; k < pools; ++k) {
+    if (priced_.most[k] >= caps[k]) priced_.ratio = 0;
+  }
+  if (priced_.ratio > center_.ratio) {
+    center_.ratio = priced_.ratio;
+    for (std::size_t v = 0; v < n; ++v) center_.item_price[v] = prize[v] / worth_of_all;
+    for (std::size_t k = 0; k < pools; ++k) center_.device_price[k] = priced_.most[k] / worth_of_all;
+  }
+  return true;
+}
+
+Bounder::Outcome Bounder::refute(double target) {
+  master_->setLimit(target * (1 + kRounding));
+  const std::size_t n = model_.itemCount();
+  const auto refuted = [&] { return report_.bound >= target * (1 - 1e-9); };
+  center_.ratio = 0;
+  if (!price(std::vector(center_.item_price), std::vector(center_.device_price), target, 1)) return Outcome::kStopped;
+  if (refuted()) return Outcome::kRefuted;
+  double mean = 0;
+  for (const double price : center_.item_price) mean += price / static_cast<double>(n);
+  std::size_t failures = 0;
+  for (std::size_t round = 0;; ++round) {
+    if (budget_.stopped()) return Outcome::kStopped;
+    for (std::size_t v = 0; v < n; ++v) {
+      const double at = center_.item_price[v], room = range_ * (at + mean);
+      master_->setRange(v, std::max(0.0, at - room), at + room);
+    }
+    if (!master_->solve()) return Outcome::kStuck;
+    const double promise = master_->factor, before = center_.ratio;
+    if (getenv("PB_TRACE")) fprintf(stderr, "  round %zu promise %.6f ratio %.6f last %.6f range %.4f bind %d added %zu bound %.6f t=%.2f cpu %.2f\n", round, promise, center_.ratio, priced_.ratio, range_, master_->ranges_bind, priced_.added, report_.bound*1e3, budget_.elapsedSeconds(), clock()/1e6);
+    if (promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
+    if (promise - before < 1e-5) return Outcome::kCovered;
+    if (!price(master_->item_price, master_->device_price, target, std::max(1.0, promise))) return Outcome::kStopped;
+    if (refuted()) return Outcome::kRefuted;
+    if (center_.ratio > before + 0.1 * (promise - before)) {
+      failures = 0;
+      range_ = std::min(1.0, range_ * 1.5);
+    } else if (++failures % 5 == 0) {
+      range_ = std::max(1e-3, range_ * 0.7);
+    }
+    if (priced_.added == 0 && center_.ratio <= before) return Outcome::kStuck;
+  }
+}
+
+PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> known_sets) {
+  const std::size_t n = model_.itemCount();
+  if (n == 0 || n > kMaxItems) return report_;
+  for (const Pool& pool : model_.pools) counts_.push_back(static_cast<double>(pool.devices.size()));
+  double high = upper_;
+  bool known = upper_ < kInfinity;
+  if (!known) high = 2 * averageWork();
+  for (;;) {
+    build(high);
+    report_.item_bound = itemBound();
+    raise(report_.item_bound);
+    if (getenv("PB_TRACE")) fprintf(stderr, "nodes %zu complete %d peak %u item bound %.6f high %.6f t=%.2f\n", report_.nodes, report_.complete, report_.peak_open, report_.bound*1e3, high*1e3, budget_.elapsedSeconds());
+    if (report_.bound >= high * (1 - 1e-9) && !known && !budget_.stopped()) {
+      high *= 2;
+      continue;
+    }
+    break;
+  }
+  master_ = std::make_unique<PriceMaster>(n, counts_);
+  master_->setLimit(high * (1 + kRounding));
+  for (const auto& set : known_sets) {
+    for (std::size_t k = 0; k < model_.poolCount(); ++k) {
+      if (std::all_of(set.begin(), set.end(), [&](std::uint32_t v) { return model_.runs(v, k); }))
+        addSet(k, set, high);
+    }
+  }
+  double devices = 0;
+  for (const double count : counts_) devices += count;
+  center_.item_price = shareOfWork();
+  center_.device_price.assign(counts_.size(), 1 / devices);
+  double low = std::max(report_.bound, averageWork() * 0.98), top = high;
+  for (int step = 0; step < 40 && top > low * (1 + 1e-7); ++step) {
+    const double target = step == 0 ? low * 1.0001 : (low + top) / 2;
+    const Outcome outcome = refute(target);
+    if (getenv("PB_TRACE")) fprintf(stderr, "target %.6f outcome %d bound %.6f sweeps %zu t=%.2f\n", target*1e3, (int)outcome, report_.bound*1e3, report_.sweeps, budget_.elapsedSeconds());
+    if (outcome == Outcome::kStopped) break;
+    low = std::max(low, report_.bound);
+    if (outcome != Outcome::kRefuted) top = target;
+  }
+  return report_;
+}
+
+}  // namespace
+
+PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget,
+                                std::span<const std::vector<std::uint32_t>> known_sets,
+                                const std::function<void(double)>& on_better) {
+  return Bounder(model, upper, budget, on_better).run(known_sets);
+}
+
+bool packingBoundAccepts(const Problem& problem) {
+  return problem.goal() == Goal::kThroughput && problem.modes.overlap == Overlap::kSum &&
+         problem.modes.training_load == TrainingLoad::kSum && !problem.modes.replicate;
+}
+
+SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Progress& progress) {
+  PipelineModel model(problem, PipelineModel::Items::kUnits);
+  model.joinFreeItems(false);
+  std::vector<std::vector<std::uint32_t>> known;
+  if (const Plan* plan = progress.bestPlan()) {
+    std::vector<std::vector<std::uint32_t>> by_device(problem.deviceCount());
+    for (std::uint32_t v = 0; v < model.itemCount(); ++v) {
+      const OpId op = problem.unitOps(model.item_units[v].front()).front();
+      by_device[plan->assignment[op.index()].index()].push_back(v);
+    }
+    for (auto& set : by_device) {
+      if (!set.empty()) known.push_back(std::move(set));
+    }
+  }
+  packingBound(model, progress.bestValue(), budget, known,
+               [&](double bound) { progress.bound(bound, "packing-bound"); });
+  return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+}
+
+}  // namespace allot
