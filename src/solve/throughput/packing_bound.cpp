@@ -25,7 +25,14 @@ constexpr std::size_t kMaxNodes = 400000;
 constexpr double kSweepWork = 3e7;      // table entries of a sweep
 constexpr double kMaxResolution = 6000;  // prize of a device
 constexpr double kMinResolution = 100;
+constexpr int kMaxDoublings = 60;
+constexpr double kSearchGap = 1e-6;   // loads closer than this are not told apart by the search
+constexpr double kStep = 0.4;         // of the way from the bound to the least load that cannot be refuted
+constexpr std::size_t kPatience = 60;  // rounds without a better center
 constexpr std::uint32_t kSetsPerSweep = 8;
+const double kPull = getenv("PULL") ? atof(getenv("PULL")) : 0.5;
+constexpr double kPrizeRoom = 1.2;    // prizes are told apart up to this multiple of what is expected
+constexpr double kCheapSweep = 1e6;  // table entries that are spent anyway
 
 class Bounder {
  public:
@@ -71,19 +78,19 @@ class Bounder {
     report_.bound = bound;
     if (on_better_) on_better_(bound);
   }
-  double averageWork() const;
-  double leastTime(std::size_t item) const;
-  std::vector<double> shareOfWork() const;
+  std::vector<double> shareOfWork(std::vector<double>& device_price) const;
   void build(double limit);
   double itemBound() const;
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
   bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
   double resolution(std::size_t pool) const;
+  double firstGuess() const;
+  bool closed(double high) const { return report_.bound >= high * (1 - 1e-9); }
+  void search(double high, std::span<const std::vector<std::uint32_t>> known_sets);
   Outcome refute(double target);
   bool price(const std::vector<double>& item_price, const std::vector<double>& device_price, double target,
              double expected);
   double refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const;
-  std::size_t addDisjoint(std::size_t pool, std::vector<std::uint32_t> prize, double target, std::uint32_t cap);
 };
 
 double Bounder::loadOf(std::size_t pool, std::span<const std::uint32_t> items) const {
@@ -101,27 +108,52 @@ double Bounder::loadOf(std::size_t pool, std::span<const std::uint32_t> items) c
   return load;
 }
 
-// All devices share the work as if it could be split at will: a start for the search only.
-double Bounder::averageWork() const {
-  double total = 0, devices = 0;
-  for (std::size_t v = 0; v < model_.itemCount(); ++v) total += leastTime(v);
+// Prices under which work that can be split at will keeps every device equally busy: an item costs its time on
+// the pool where that is cheapest. All items together are worth the load of that split; a start for the search.
+std::vector<double> Bounder::shareOfWork(std::vector<double>& device_price) const {
+  const std::size_t n = model_.itemCount(), pools = model_.poolCount();
+  std::vector<double> weight(pools), best_weight, load(pools);
+  double devices = 0, best = -1;
   for (const double count : counts_) devices += count;
-  return total / devices;
-}
-
-double Bounder::leastTime(std::size_t item) const {
-  double least = kInfinity;
-  for (std::size_t k = 0; k < model_.poolCount(); ++k) least = std::min(least, model_.time(item, k));
-  return least < kInfinity ? least : 0;
-}
-
-std::vector<double> Bounder::shareOfWork() const {
-  std::vector<double> share(model_.itemCount());
-  double total = 0;
-  for (std::size_t v = 0; v < share.size(); ++v) total += leastTime(v);
-  for (std::size_t v = 0; v < share.size(); ++v)
-    share[v] = total > 0 ? leastTime(v) / total : 1.0 / static_cast<double>(share.size());
-  return share;
+  weight.assign(pools, 1 / devices);
+  constexpr int kRounds = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    std::fill(load.begin(), load.end(), 0.0);
+    double worth = 0;
+    for (std::size_t v = 0; v < n; ++v) {
+      std::size_t cheapest = pools;
+      for (std::size_t k = 0; k < pools; ++k) {
+        if (!model_.runs(v, k)) continue;
+        if (cheapest == pools || weight[k] * model_.time(v, k) < weight[cheapest] * model_.time(v, cheapest))
+          cheapest = k;
+      }
+      if (cheapest == pools) continue;
+      worth += weight[cheapest] * model_.time(v, cheapest);
+      load[cheapest] += model_.time(v, cheapest) / counts_[cheapest];
+    }
+    if (worth > best) {
+      best = worth;
+      best_weight = weight;
+    }
+    if (worth <= 0) break;
+    double sum = 0;
+    const double step = 0.5 / std::sqrt(1.0 + round);
+    for (std::size_t k = 0; k < pools; ++k) {
+      weight[k] *= std::exp(std::clamp(step * (load[k] / worth - 1), -1.0, 1.0));
+      sum += counts_[k] * weight[k];
+    }
+    for (double& w : weight) w /= sum;
+  }
+  device_price = best_weight;
+  std::vector<double> price(n, best > 0 ? 0.0 : 1.0 / static_cast<double>(n));
+  for (std::size_t v = 0; best > 0 && v < n; ++v) {
+    double least = kInfinity;
+    for (std::size_t k = 0; k < pools; ++k) {
+      if (model_.runs(v, k)) least = std::min(least, best_weight[k] * model_.time(v, k));
+    }
+    price[v] = least < kInfinity ? least / best : 0;
+  }
+  return price;
 }
 
 void Bounder::build(double limit) {
@@ -157,25 +189,6 @@ double Bounder::resolution(std::size_t pool) const {
   return std::clamp(kSweepWork / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution, kMaxResolution);
 }
 
-// Sets of one pool for all its devices, each the best of what the ones before left.
-std::size_t Bounder::addDisjoint(std::size_t pool, std::vector<std::uint32_t> prize, double target,
-                                 std::uint32_t cap) {
-  std::size_t added = 0;
-  constexpr std::uint32_t kCoarse = 8;
-  for (std::uint32_t& p : prize) p = (p + kCoarse / 2) / kCoarse;
-  PriceSweep& sweep = sweeps_[pool];
-  for (std::size_t d = 0; d < model_.pools[pool].devices.size(); ++d) {
-    if (!sweep.run(prize, 0, cap / kCoarse + 1, target, budget_)) break;
-    ++report_.sweeps;
-    const std::uint32_t most = sweep.mostPrize(target);
-    if (most == 0) break;
-    const std::vector<std::uint32_t> set = sweep.set(most);
-    added += addSet(pool, set, target);
-    for (const std::uint32_t v : set) prize[v] = 0;
-  }
-  return added;
-}
-
 // The least load T at which the devices together can be worth `total`; every T below it is refuted.
 double Bounder::refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const {
   const auto refuted = [&](double load) {
@@ -187,7 +200,7 @@ double Bounder::refutedBelow(std::uint64_t total, std::span<const std::uint32_t>
     }
     return worth < static_cast<double>(total) - 0.5;
   };
-  std::vector<double> steps;
+  std::vector<double> steps{0};
   for (std::size_t k = 0; k < sweeps_.size(); ++k) {
     for (std::uint32_t p = 0; p <= caps[k]; ++p) {
       const double load = sweeps_[k].leastLoad(p);
@@ -221,7 +234,8 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   double worth_of_all = 0;
   for (std::size_t k = 0; k < pools; ++k) {
     const double worth = device_price[k] * scale;
-    caps[k] = static_cast<std::uint32_t>(std::ceil(worth * expected * 1.2)) + 8;
+    const double room = std::max(worth * expected * kPrizeRoom, kCheapSweep / static_cast<double>(diagrams_[k].nodeCount()));
+    caps[k] = static_cast<std::uint32_t>(std::min(std::ceil(room) + 8, static_cast<double>(total) + 1));
     const auto need = static_cast<std::uint32_t>(worth * 0.9);
     if (!sweeps_[k].run(prize, need, caps[k], limit_, budget_)) return false;
     ++report_.sweeps;
@@ -251,13 +265,17 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
 Bounder::Outcome Bounder::refute(double target) {
   master_->setLimit(target * (1 + kRounding));
   const std::size_t n = model_.itemCount();
-  const auto refuted = [&] { return report_.bound >= target * (1 - 1e-9); };
+  const auto refuted = [&] { return closed(target); };
   center_.ratio = 0;
-  if (!price(std::vector(center_.item_price), std::vector(center_.device_price), target, 1)) return Outcome::kStopped;
+  for (double expected = 1; center_.ratio == 0 && expected < 1e3; expected *= 2) {
+    if (!price(std::vector(center_.item_price), std::vector(center_.device_price), target, expected))
+      return Outcome::kStopped;
+  }
   if (refuted()) return Outcome::kRefuted;
   double mean = 0;
   for (const double price : center_.item_price) mean += price / static_cast<double>(n);
   std::size_t failures = 0;
+  double pull = kPull;
   for (std::size_t round = 0;; ++round) {
     if (budget_.stopped()) return Outcome::kStopped;
     for (std::size_t v = 0; v < n; ++v) {
@@ -269,7 +287,12 @@ Bounder::Outcome Bounder::refute(double target) {
     if (getenv("PB_TRACE")) fprintf(stderr, "  round %zu promise %.6f ratio %.6f last %.6f range %.4f bind %d added %zu bound %.6f t=%.2f cpu %.2f\n", round, promise, center_.ratio, priced_.ratio, range_, master_->ranges_bind, priced_.added, report_.bound*1e3, budget_.elapsedSeconds(), clock()/1e6);
     if (promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
     if (promise - before < 1e-5) return Outcome::kCovered;
-    if (!price(master_->item_price, master_->device_price, target, std::max(1.0, promise))) return Outcome::kStopped;
+    std::vector<double> item_price(n), device_price(counts_.size());
+    for (std::size_t v = 0; v < n; ++v)
+      item_price[v] = pull * center_.item_price[v] + (1 - pull) * master_->item_price[v];
+    for (std::size_t k = 0; k < counts_.size(); ++k)
+      device_price[k] = pull * center_.device_price[k] + (1 - pull) * master_->device_price[k];
+    if (!price(item_price, device_price, target, std::max(1.0, promise))) return Outcome::kStopped;
     if (refuted()) return Outcome::kRefuted;
     if (center_.ratio > before + 0.1 * (promise - before)) {
       failures = 0;
@@ -277,50 +300,70 @@ Bounder::Outcome Bounder::refute(double target) {
     } else if (++failures % 5 == 0) {
       range_ = std::max(1e-3, range_ * 0.7);
     }
-    if (priced_.added == 0 && center_.ratio <= before) return Outcome::kStuck;
+    if (failures > kPatience) return Outcome::kStuck;
+    if (priced_.added == 0 && center_.ratio <= before) {
+      if (pull == 0) return Outcome::kStuck;
+      pull = 0;
+    } else {
+      pull = kPull;
+    }
   }
+}
+
+// A load that some plan may stay below, when none is known: twice what the largest item and the mean need.
+double Bounder::firstGuess() const {
+  double most = 0, total = 0, devices = 0;
+  for (std::size_t v = 0; v < model_.itemCount(); ++v) {
+    double least = kInfinity;
+    for (std::size_t k = 0; k < model_.poolCount(); ++k) least = std::min(least, model_.time(v, k));
+    if (least == kInfinity) continue;
+    most = std::max(most, least);
+    total += least;
+  }
+  for (const double count : counts_) devices += count;
+  const double guess = 2 * std::max(most, total / devices);
+  if (guess > 0) return guess;
+  // All work is free: only transfers can cost.
+  return std::max(1e-9, *std::max_element(model_.send.begin(), model_.send.end()));
 }
 
 PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> known_sets) {
   const std::size_t n = model_.itemCount();
-  if (n == 0 || n > kMaxItems) return report_;
+  if (n == 0 || n > kMaxItems || upper_ <= 0) return report_;
   for (const Pool& pool : model_.pools) counts_.push_back(static_cast<double>(pool.devices.size()));
-  double high = upper_;
-  bool known = upper_ < kInfinity;
-  if (!known) high = 2 * averageWork();
-  for (;;) {
+  const bool known = upper_ < kInfinity;
+  double high = known ? upper_ : firstGuess();
+  for (int doubling = 0; doubling < kMaxDoublings && !budget_.stopped(); ++doubling) {
     build(high);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
     if (getenv("PB_TRACE")) fprintf(stderr, "nodes %zu complete %d peak %u item bound %.6f high %.6f t=%.2f\n", report_.nodes, report_.complete, report_.peak_open, report_.bound*1e3, high*1e3, budget_.elapsedSeconds());
-    if (report_.bound >= high * (1 - 1e-9) && !known && !budget_.stopped()) {
-      high *= 2;
-      continue;
-    }
-    break;
+    if (!closed(high)) search(high, known_sets);
+    if (known || !closed(high)) break;
+    high *= 2;
   }
-  master_ = std::make_unique<PriceMaster>(n, counts_);
-  master_->setLimit(high * (1 + kRounding));
+  return report_;
+}
+
+// Looks for the highest load that prices can refute.
+void Bounder::search(double high, std::span<const std::vector<std::uint32_t>> known_sets) {
+  master_ = std::make_unique<PriceMaster>(model_.itemCount(), counts_);
+  master_->setLimit(limit_);
   for (const auto& set : known_sets) {
     for (std::size_t k = 0; k < model_.poolCount(); ++k) {
       if (std::all_of(set.begin(), set.end(), [&](std::uint32_t v) { return model_.runs(v, k); }))
         addSet(k, set, high);
     }
   }
-  double devices = 0;
-  for (const double count : counts_) devices += count;
-  center_.item_price = shareOfWork();
-  center_.device_price.assign(counts_.size(), 1 / devices);
-  double low = std::max(report_.bound, averageWork() * 0.98), top = high;
-  for (int step = 0; step < 40 && top > low * (1 + 1e-7); ++step) {
-    const double target = step == 0 ? low * 1.0001 : (low + top) / 2;
+  center_.item_price = shareOfWork(center_.device_price);
+  double top = high;
+  while (report_.bound < top * (1 - kSearchGap)) {
+    const double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
     const Outcome outcome = refute(target);
     if (getenv("PB_TRACE")) fprintf(stderr, "target %.6f outcome %d bound %.6f sweeps %zu t=%.2f\n", target*1e3, (int)outcome, report_.bound*1e3, report_.sweeps, budget_.elapsedSeconds());
     if (outcome == Outcome::kStopped) break;
-    low = std::max(low, report_.bound);
     if (outcome != Outcome::kRefuted) top = target;
   }
-  return report_;
 }
 
 }  // namespace
