@@ -121,13 +121,16 @@ TEST(PackingBound, SweepFindsTheBestSet) {
           continue;
         }
         ASSERT_NEAR(sweep.leastLoad(p), least[p], 1e-9) << "prize " << p;
-        std::uint32_t mask = 0, worth = 0;
-        for (const std::uint32_t v : sweep.set(p)) {
-          mask |= 1u << v;
-          worth += prize[v];
+        for (const bool by_chance : {false, true}) {
+          const double most = by_chance ? least[p] + random.unit() : least[p] + 1e-9;
+          std::uint32_t mask = 0, worth = 0;
+          for (const std::uint32_t v : sweep.set(p, most, by_chance ? &random : nullptr)) {
+            mask |= 1u << v;
+            worth += prize[v];
+          }
+          ASSERT_GE(worth, p);
+          ASSERT_LE(loadOf(model, k, mask), most + 1e-9);
         }
-        ASSERT_GE(worth, p);
-        ASSERT_NEAR(loadOf(model, k, mask), least[p], 1e-9);
       }
     }
   }

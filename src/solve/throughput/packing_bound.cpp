@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "solve/throughput/price_diagram.h"
@@ -28,8 +29,11 @@ constexpr double kMinResolution = 100;
 constexpr int kMaxDoublings = 60;
 constexpr double kSearchGap = 1e-6;   // loads closer than this are not told apart by the search
 constexpr double kStep = 0.4;         // of the way from the bound to the least load that cannot be refuted
-constexpr std::size_t kPatience = 60;  // rounds without a better center
-constexpr std::uint32_t kSetsPerSweep = 8;
+constexpr std::size_t kPatience = 15;  // rounds without a better center
+const std::size_t kFirstGroups = getenv("GROUPS0") ? atoi(getenv("GROUPS0")) : 24;
+const double kFirstRange = getenv("RANGE") ? atof(getenv("RANGE")) : 0.05;
+const double kSettled = getenv("SETTLED") ? atof(getenv("SETTLED")) : 2e-4;
+const std::uint32_t kSetsPerSweep = getenv("SETS") ? atoi(getenv("SETS")) : 16;
 const double kPull = getenv("PULL") ? atof(getenv("PULL")) : 0.5;
 constexpr double kPrizeRoom = 1.2;    // prizes are told apart up to this multiple of what is expected
 constexpr double kCheapSweep = 1e6;  // table entries that are spent anyway
@@ -38,7 +42,7 @@ class Bounder {
  public:
   Bounder(const PipelineModel& model, double upper, const Budget& budget,
           const std::function<void(double)>& on_better)
-      : model_(model), upper_(upper), budget_(budget), on_better_(on_better), order_(sweepOrder(model)) {
+      : model_(model), upper_(upper), budget_(budget), on_better_(on_better), order_(sweepOrder(model)), random_(budget.seed, 11) {
     report_.peak_open = order_.peak_open;
   }
 
@@ -71,7 +75,10 @@ class Bounder {
   double limit_ = 0;  // of the diagrams
   Center center_;
   Priced priced_;
-  double range_ = 0.1;  // of prices around the center, as a share of them
+  Random random_;
+  std::vector<std::uint32_t> group_of_;  // by item: tied prices
+  std::size_t groups_ = 0;
+  double range_ = 0;  // of prices around the center, as a share of them
 
   void raise(double bound) {
     if (!(bound > report_.bound)) return;
@@ -87,6 +94,8 @@ class Bounder {
   double firstGuess() const;
   bool closed(double high) const { return report_.bound >= high * (1 - 1e-9); }
   void search(double high, std::span<const std::vector<std::uint32_t>> known_sets);
+  void tie(std::size_t groups);
+  void setRanges();
   Outcome refute(double target);
   bool price(const std::vector<double>& item_price, const std::vector<double>& device_price, double target,
              double expected);
@@ -225,9 +234,14 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   prize.resize(n);
   std::vector<std::uint32_t> caps(pools);
   std::uint64_t total = 0;
-  for (std::size_t v = 0; v < n; ++v) {
-    prize[v] = static_cast<std::uint32_t>(std::lround(item_price[v] * scale));
-    total += prize[v];
+  // Good sets are few runs of the sweep order: what rounding adds here it takes back at the next item, so that
+  // the prize of a run is off by at most one.
+  double exact = 0;
+  for (const std::uint32_t v : order_.items) {
+    exact += item_price[v] * scale;
+    const auto whole = static_cast<std::uint64_t>(std::llround(exact));
+    prize[v] = static_cast<std::uint32_t>(whole - total);
+    total = whole;
   }
   priced_.added = 0;
   priced_.most.assign(pools, 0);
@@ -242,11 +256,13 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
     const std::uint32_t most = sweeps_[k].mostPrize(limit);
     priced_.most[k] = most;
     worth_of_all += counts_[k] * most;
-    // Several sets, spread between the best and what a device is worth.
-    const auto base = static_cast<std::uint32_t>(worth);
-    for (std::uint32_t i = 0; i < kSetsPerSweep && most > base; ++i) {
+    // The best set, and some by chance among all that are worth more than their device.
+    const auto base = static_cast<std::uint32_t>(worth) + 1;
+    if (most <= base || sweeps_[k].leastLoad(most) > limit) continue;
+    priced_.added += addSet(k, sweeps_[k].set(most, sweeps_[k].leastLoad(most)), target);
+    for (std::uint32_t i = 1; i < kSetsPerSweep; ++i) {
       const std::uint32_t p = most - (most - base) * i / kSetsPerSweep;
-      if (sweeps_[k].leastLoad(p) <= limit) priced_.added += addSet(k, sweeps_[k].set(p), target);
+      priced_.added += addSet(k, sweeps_[k].set(p, limit, &random_), target);
     }
   }
   raise(refutedBelow(total, caps) * (1 - kRounding) * (1 - kRounding));
@@ -262,47 +278,94 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   return true;
 }
 
+// Ties the items into runs of the sweep order that are worth about the same.
+void Bounder::tie(std::size_t groups) {
+  const std::size_t n = model_.itemCount();
+  groups = std::min(groups, n);
+  double total = 0;
+  for (const double price : center_.item_price) total += price;
+  // A little for every item, so that prices of zero can rise.
+  const double least = std::max(1e-4 * total / static_cast<double>(n), 1e-12);
+  total += least * static_cast<double>(n);
+  std::vector<double> base(n);
+  group_of_.assign(n, 0);
+  double passed = 0;
+  std::uint32_t group = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t v = order_.items[i];
+    base[v] = center_.item_price[v] + least;
+    passed += base[v];
+    group_of_[v] = groups == n ? static_cast<std::uint32_t>(i) : group;
+    if (passed >= total * (group + 1) / static_cast<double>(groups)) {
+      while (passed >= total * (group + 1) / static_cast<double>(groups) && group + 1 < groups) ++group;
+    }
+  }
+  // Numbers without gaps.
+  std::vector<std::uint32_t> number(groups, 0);
+  for (const std::uint32_t g : group_of_) number[g] = 1;
+  groups_ = std::accumulate(number.begin(), number.end(), std::size_t{0});
+  std::exclusive_scan(number.begin(), number.end(), number.begin(), 0u);
+  for (std::uint32_t& g : group_of_) g = number[g];
+  master_->tie(group_of_, base);
+}
+
+void Bounder::setRanges() {
+  std::vector<double> at(groups_, 0);
+  double mean = 0;
+  for (std::size_t v = 0; v < group_of_.size(); ++v) {
+    at[group_of_[v]] += center_.item_price[v];
+    mean += center_.item_price[v] / static_cast<double>(groups_);
+  }
+  for (std::size_t g = 0; g < groups_; ++g) {
+    const double room = range_ * (at[g] + mean);
+    master_->setRange(g, std::max(0.0, at[g] - room), at[g] + room);
+  }
+}
+
 Bounder::Outcome Bounder::refute(double target) {
   master_->setLimit(target * (1 + kRounding));
   const std::size_t n = model_.itemCount();
-  const auto refuted = [&] { return closed(target); };
   center_.ratio = 0;
   for (double expected = 1; center_.ratio == 0 && expected < 1e3; expected *= 2) {
     if (!price(std::vector(center_.item_price), std::vector(center_.device_price), target, expected))
       return Outcome::kStopped;
   }
-  if (refuted()) return Outcome::kRefuted;
-  double mean = 0;
-  for (const double price : center_.item_price) mean += price / static_cast<double>(n);
+  if (closed(target)) return Outcome::kRefuted;
+  std::size_t wanted = std::max(kFirstGroups, groups_ / 4);
+  tie(wanted);
+  range_ = kFirstRange;
   std::size_t failures = 0;
   double pull = kPull;
   for (std::size_t round = 0;; ++round) {
     if (budget_.stopped()) return Outcome::kStopped;
-    for (std::size_t v = 0; v < n; ++v) {
-      const double at = center_.item_price[v], room = range_ * (at + mean);
-      master_->setRange(v, std::max(0.0, at - room), at + room);
-    }
+    setRanges();
     if (!master_->solve()) return Outcome::kStuck;
     const double promise = master_->factor, before = center_.ratio;
-    if (getenv("PB_TRACE")) fprintf(stderr, "  round %zu promise %.6f ratio %.6f last %.6f range %.4f bind %d added %zu bound %.6f t=%.2f cpu %.2f\n", round, promise, center_.ratio, priced_.ratio, range_, master_->ranges_bind, priced_.added, report_.bound*1e3, budget_.elapsedSeconds(), clock()/1e6);
-    if (promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
-    if (promise - before < 1e-5) return Outcome::kCovered;
+    if (getenv("PB_TRACE")) fprintf(stderr, "  round %zu promise %.6f ratio %.6f last %.6f range %.4f groups %zu bind %d added %zu bound %.6f t=%.2f cpu %.2f\n", round, promise, center_.ratio, priced_.ratio, range_, groups_, master_->ranges_bind, priced_.added, report_.bound*1e3, budget_.elapsedSeconds(), clock()/1e6);
+    if (groups_ == n && promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
+    if (promise - before < kSettled || failures > kPatience) {
+      if (groups_ == n) return Outcome::kCovered;
+      wanted *= 2;
+      tie(wanted);
+      failures = 0;
+      range_ = std::max(range_, kFirstRange / 4);
+      continue;
+    }
     std::vector<double> item_price(n), device_price(counts_.size());
     for (std::size_t v = 0; v < n; ++v)
       item_price[v] = pull * center_.item_price[v] + (1 - pull) * master_->item_price[v];
     for (std::size_t k = 0; k < counts_.size(); ++k)
       device_price[k] = pull * center_.device_price[k] + (1 - pull) * master_->device_price[k];
     if (!price(item_price, device_price, target, std::max(1.0, promise))) return Outcome::kStopped;
-    if (refuted()) return Outcome::kRefuted;
+    if (closed(target)) return Outcome::kRefuted;
     if (center_.ratio > before + 0.1 * (promise - before)) {
       failures = 0;
       range_ = std::min(1.0, range_ * 1.5);
-    } else if (++failures % 5 == 0) {
-      range_ = std::max(1e-3, range_ * 0.7);
+    } else if (++failures % 3 == 0) {
+      range_ = std::max(1e-4, range_ * 0.7);
     }
-    if (failures > kPatience) return Outcome::kStuck;
     if (priced_.added == 0 && center_.ratio <= before) {
-      if (pull == 0) return Outcome::kStuck;
+      if (pull == 0) failures = kPatience + 1;
       pull = 0;
     } else {
       pull = kPull;

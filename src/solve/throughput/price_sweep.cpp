@@ -118,6 +118,7 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
       if (++polled % kNodesPerPoll == 0 && budget.stopped()) return false;
     }
   }
+  if (getenv("PB_TRACE2")) fprintf(stderr, "table %zu of %zu x %u need %u limit %g\n", table_.size(), nodes, cap, need, limit);
   least_.assign(cap_ + 1, kInfinity);
   for (std::size_t node = diagram_.layer_begin[layers]; node < nodes; ++node) {
     for (std::uint32_t i = 0; i < size_[node]; ++i) {
@@ -140,42 +141,49 @@ std::uint32_t PriceSweep::mostPrize(double load) const {
   return std::max(most, need_ > 0 ? need_ - 1 : 0);
 }
 
-std::vector<std::uint32_t> PriceSweep::set(std::uint32_t prize) const {
+std::vector<std::uint32_t> PriceSweep::set(std::uint32_t prize, double load, Random* random) const {
+  struct Step {
+    std::size_t node;
+    std::uint32_t prize;
+    double load;  // at most this up to here
+    bool take;
+  };
   std::vector<std::uint32_t> chosen;
+  std::vector<Step> ways;
   const std::size_t layers = diagram_.layers();
-  std::size_t node = diagram_.layer_begin[layers];
-  std::uint32_t at = prize;
-  for (std::size_t last = node; last < diagram_.nodeCount(); ++last) {
+  Step at{0, 0, load, false};
+  for (std::size_t last = diagram_.layer_begin[layers]; last < diagram_.nodeCount(); ++last) {
     for (std::uint32_t i = 0; i < size_[last]; ++i) {
-      if (low_[last] + i < prize || table_[begin_[last] + i] != least_[prize]) continue;
-      node = last;
-      at = low_[last] + i;
+      if (low_[last] + i >= prize && table_[begin_[last] + i] <= load)
+        ways.push_back({last, low_[last] + i, load, false});
     }
   }
+  if (ways.empty()) return chosen;
+  // Prizes stand in rising order: the first way has the least.
+  at = ways.front();
   for (std::size_t layer = layers; layer-- > 0;) {
-    const double load = table_[begin_[node] + (at - low_[node])];
-    bool found = false;
-    for (std::size_t parent = diagram_.layer_begin[layer]; parent < diagram_.layer_begin[layer + 1] && !found;
-         ++parent) {
+    ways.clear();
+    for (std::size_t parent = diagram_.layer_begin[layer]; parent < diagram_.layer_begin[layer + 1]; ++parent) {
+      if (size_[parent] == 0) continue;
       for (const bool take : {false, true}) {
         const PriceArc& arc = (take ? diagram_.with : diagram_.without)[parent];
-        if (found || arc.to != static_cast<std::int32_t>(node) || size_[parent] == 0) continue;
+        if (arc.to != static_cast<std::int32_t>(at.node)) continue;
         const std::uint32_t gain = take ? prize_[layer] : 0;
         const std::uint32_t top = low_[parent] + size_[parent] - 1;
+        if (at.prize < gain && at.prize != cap_) continue;
         // At the cap several prizes of the parent lead here.
-        const std::uint32_t from = std::max(low_[parent], at > gain ? at - gain : 0);
-        const std::uint32_t to = at == cap_ ? top : at >= gain ? at - gain : 0;
-        if (at < gain && at != cap_) continue;
-        for (std::uint32_t p = from; p <= to && p <= top; ++p) {
-          if (table_[begin_[parent] + (p - low_[parent])] + arc.cost != load) continue;
-          if (take) chosen.push_back(diagram_.item[layer]);
-          node = parent;
-          at = p;
-          found = true;
-          break;
+        const std::uint32_t from = std::max(low_[parent], at.prize > gain ? at.prize - gain : 0);
+        const std::uint32_t to = std::min(top, at.prize == cap_ ? top : at.prize - gain);
+        for (std::uint32_t p = from; p <= to; ++p) {
+          // Going back adds what going forth added, but in another order.
+          const double left = at.load - arc.cost;
+          if (table_[begin_[parent] + (p - low_[parent])] <= left + 1e-12 * load) ways.push_back({parent, p, left, take});
         }
       }
     }
+    if (ways.empty()) return {};
+    at = ways[random != nullptr ? random->below(static_cast<std::uint32_t>(ways.size())) : 0];
+    if (at.take) chosen.push_back(diagram_.item[layer]);
   }
   return chosen;
 }

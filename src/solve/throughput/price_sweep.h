@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "allot/solve.h"
+#include "base/random.h"
 #include "solve/throughput/price_diagram.h"
 
 namespace allot {
@@ -31,8 +32,9 @@ class PriceSweep {
   double leastLoad(std::uint32_t prize) const;
   // The largest prize within a load; `need - 1` (or 0) when there is none of `need`.
   std::uint32_t mostPrize(double load) const;
-  // A set with this prize or more and the least load; leastLoad must be finite.
-  std::vector<std::uint32_t> set(std::uint32_t prize) const;
+  // A set with this prize or more and at most this load (rounding aside), which leastLoad must allow; with
+  // `random`, one of them by chance.
+  std::vector<std::uint32_t> set(std::uint32_t prize, double load, Random* random = nullptr) const;
 
  private:
   const PriceDiagram& diagram_;
