@@ -124,7 +124,8 @@ TEST(PackingBound, SweepFindsTheBestSet) {
         for (const bool by_chance : {false, true}) {
           const double most = by_chance ? least[p] + random.unit() : least[p] + 1e-9;
           std::uint32_t mask = 0, worth = 0;
-          for (const std::uint32_t v : sweep.set(p, most, by_chance ? &random : nullptr)) {
+          const PriceSweep::Wish wish{p, most, by_chance};
+          for (const std::uint32_t v : sweep.sets({&wish, 1}, random).front()) {
             mask |= 1u << v;
             worth += prize[v];
           }

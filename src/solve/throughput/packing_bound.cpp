@@ -23,14 +23,15 @@ constexpr double kRounding = 2e-10;
 constexpr std::size_t kMaxItems = 20000;
 constexpr std::size_t kMaxWidth = 1024;
 constexpr std::size_t kMaxNodes = 400000;
-constexpr double kSweepWork = 3e7;      // table entries of a sweep
-constexpr double kMaxResolution = 6000;  // prize of a device
+const double kSweepWork = getenv("SWORK") ? atof(getenv("SWORK")) : 3e7;      // table entries of a sweep
+const double kMaxResolution = getenv("RES") ? atof(getenv("RES")) : 6000;  // prize of a device
 constexpr double kMinResolution = 100;
 constexpr int kMaxDoublings = 60;
 constexpr double kSearchGap = 1e-6;   // loads closer than this are not told apart by the search
 constexpr double kStep = 0.4;         // of the way from the bound to the least load that cannot be refuted
 constexpr std::size_t kPatience = 15;  // rounds without a better center
 const std::size_t kFirstGroups = getenv("GROUPS0") ? atoi(getenv("GROUPS0")) : 24;
+constexpr double kLightNet = 0.05;  // of the target
 const double kFirstRange = getenv("RANGE") ? atof(getenv("RANGE")) : 0.05;
 const double kSettled = getenv("SETTLED") ? atof(getenv("SETTLED")) : 2e-4;
 const std::uint32_t kSetsPerSweep = getenv("SETS") ? atoi(getenv("SETS")) : 16;
@@ -78,6 +79,7 @@ class Bounder {
   Random random_;
   std::vector<std::uint32_t> group_of_;  // by item: tied prices
   std::size_t groups_ = 0;
+  double heaviest_net_ = 0;
   double range_ = 0;  // of prices around the center, as a share of them
 
   void raise(double bound) {
@@ -191,7 +193,7 @@ double Bounder::itemBound() const {
 
 bool Bounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target) {
   const double load = loadOf(pool, items);
-  return load <= target * (1 + kRounding) && master_->add(pool, items, load);
+  return !items.empty() && load <= target * (1 + kRounding) && master_->add(pool, items, load);
 }
 
 double Bounder::resolution(std::size_t pool) const {
@@ -259,11 +261,10 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
     // The best set, and some by chance among all that are worth more than their device.
     const auto base = static_cast<std::uint32_t>(worth) + 1;
     if (most <= base || sweeps_[k].leastLoad(most) > limit) continue;
-    priced_.added += addSet(k, sweeps_[k].set(most, sweeps_[k].leastLoad(most)), target);
-    for (std::uint32_t i = 1; i < kSetsPerSweep; ++i) {
-      const std::uint32_t p = most - (most - base) * i / kSetsPerSweep;
-      priced_.added += addSet(k, sweeps_[k].set(p, limit, &random_), target);
-    }
+    std::vector<PriceSweep::Wish> wishes{{most, sweeps_[k].leastLoad(most), false}};
+    for (std::uint32_t i = 1; i < kSetsPerSweep; ++i)
+      wishes.push_back({most - (most - base) * i / kSetsPerSweep, limit, true});
+    for (const auto& set : sweeps_[k].sets(wishes, random_)) priced_.added += addSet(k, set, target);
   }
   raise(refutedBelow(total, caps) * (1 - kRounding) * (1 - kRounding));
   priced_.ratio = worth_of_all > 0 ? static_cast<double>(total) / worth_of_all : 0;
@@ -331,7 +332,9 @@ Bounder::Outcome Bounder::refute(double target) {
       return Outcome::kStopped;
   }
   if (closed(target)) return Outcome::kRefuted;
-  std::size_t wanted = std::max(kFirstGroups, groups_ / 4);
+  // Where transfers weigh little, prices stay near the work of the items and runs of them move together.
+  std::size_t wanted = n;
+  if (heaviest_net_ < kLightNet * target) wanted = std::max(kFirstGroups, groups_ / 4);
   tie(wanted);
   range_ = kFirstRange;
   std::size_t failures = 0;
@@ -394,6 +397,9 @@ PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> know
   const std::size_t n = model_.itemCount();
   if (n == 0 || n > kMaxItems || upper_ <= 0) return report_;
   for (const Pool& pool : model_.pools) counts_.push_back(static_cast<double>(pool.devices.size()));
+  for (const std::vector<double>* costs : {&model_.send, &model_.receive}) {
+    for (const double cost : *costs) heaviest_net_ = std::max(heaviest_net_, cost);
+  }
   const bool known = upper_ < kInfinity;
   double high = known ? upper_ : firstGuess();
   for (int doubling = 0; doubling < kMaxDoublings && !budget_.stopped(); ++doubling) {
