@@ -17,6 +17,7 @@
 #include "solve/throughput/free_search.h"
 #include "solve/throughput/linear_dp.h"
 #include "solve/throughput/multilevel.h"
+#include "solve/throughput/packing_bound.h"
 
 namespace allot {
 namespace {
@@ -60,6 +61,9 @@ std::vector<Solver> makeSolvers() {
                   "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel});
   list.push_back({"free-search", "annealing of whole clusters in rounds, for pipelines without contiguity",
                   "heuristic", freeSearchAccepts, solveFreeSearch});
+  list.push_back({"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
+                  "a valid bound for every contiguity; finds no plans", packingBoundAccepts,
+                  solvePackingBound});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();

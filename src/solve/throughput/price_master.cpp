@@ -1,0 +1,154 @@
+#include "solve/throughput/price_master.h"
+
+#include <ClpSimplex.hpp>
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace allot {
+namespace {
+
+// A set that is switched off keeps its column with no room.
+constexpr double kOff = 0;
+
+struct KnownSet {
+  std::size_t pool;
+  std::vector<std::uint32_t> items;
+  double load;
+};
+
+}  // namespace
+
+struct PriceMaster::Program {
+  std::size_t items = 0, groups = 0;
+  std::vector<double> counts;
+  std::vector<std::uint32_t> group_of;
+  std::vector<double> share;  // by item, of its group
+  ClpSimplex simplex;
+  std::vector<KnownSet> sets;
+  std::set<std::pair<std::size_t, std::vector<std::uint32_t>>> known;
+  double limit = 0;
+  std::vector<double> part;  // scratch: by group, what a set covers of it
+
+  // Columns: the factor, for each group one that keeps its price below the upper end of its range and one that
+  // keeps it above the lower end, then the sets.
+  int below(std::size_t group) const { return static_cast<int>(1 + group); }
+  int above(std::size_t group) const { return static_cast<int>(1 + groups + group); }
+  int column(std::size_t set) const { return static_cast<int>(1 + 2 * groups + set); }
+};
+
+PriceMaster::PriceMaster(std::size_t items, std::span<const double> counts)
+    : program_(std::make_unique<Program>()) {
+  program_->items = items;
+  program_->counts.assign(counts.begin(), counts.end());
+  std::vector<std::uint32_t> own(items);
+  std::iota(own.begin(), own.end(), 0u);
+  tie(own, std::vector<double>(items, 1.0));
+}
+
+PriceMaster::~PriceMaster() = default;
+
+void PriceMaster::tie(std::span<const std::uint32_t> group_of, std::span<const double> base) {
+  Program& p = *program_;
+  p.group_of.assign(group_of.begin(), group_of.end());
+  p.groups = group_of.empty() ? 0 : 1 + *std::max_element(group_of.begin(), group_of.end());
+  std::vector<double> total(p.groups, 0), members(p.groups, 0);
+  for (std::size_t v = 0; v < p.items; ++v) {
+    total[group_of[v]] += base[v];
+    ++members[group_of[v]];
+  }
+  p.share.resize(p.items);
+  for (std::size_t v = 0; v < p.items; ++v) {
+    const std::uint32_t g = group_of[v];
+    p.share[v] = total[g] > 0 ? base[v] / total[g] : 1 / members[g];
+  }
+  rebuild();
+}
+
+void PriceMaster::rebuild() {
+  Program& p = *program_;
+  p.simplex = ClpSimplex();
+  p.simplex.setLogLevel(0);
+  p.simplex.resize(static_cast<int>(p.groups + p.counts.size()), 0);
+  for (std::size_t row = 0; row < p.groups + p.counts.size(); ++row) {
+    const bool cover = row < p.groups;
+    p.simplex.setRowBounds(static_cast<int>(row), cover ? 1 : -COIN_DBL_MAX, cover ? COIN_DBL_MAX : 0);
+  }
+  std::vector<int> rows;
+  std::vector<double> values;
+  for (std::size_t k = 0; k < p.counts.size(); ++k) {
+    rows.push_back(static_cast<int>(p.groups + k));
+    values.push_back(-p.counts[k]);
+  }
+  p.simplex.addColumn(static_cast<int>(rows.size()), rows.data(), values.data(), 0, COIN_DBL_MAX, 1);
+  for (const double sign : {1.0, -1.0}) {
+    for (std::size_t g = 0; g < p.groups; ++g) {
+      const int row = static_cast<int>(g);
+      p.simplex.addColumn(1, &row, &sign, 0, COIN_DBL_MAX, sign > 0 ? 1 : 0);
+    }
+  }
+  for (std::size_t s = 0; s < p.sets.size(); ++s) addColumn(s);
+}
+
+void PriceMaster::addColumn(std::size_t set) {
+  Program& p = *program_;
+  const KnownSet& known = p.sets[set];
+  p.part.assign(p.groups, 0);
+  for (const std::uint32_t v : known.items) p.part[p.group_of[v]] += p.share[v];
+  std::vector<int> rows;
+  std::vector<double> values;
+  for (std::size_t g = 0; g < p.groups; ++g) {
+    if (p.part[g] == 0) continue;
+    rows.push_back(static_cast<int>(g));
+    values.push_back(p.part[g]);
+  }
+  rows.push_back(static_cast<int>(p.groups + known.pool));
+  values.push_back(1);
+  p.simplex.addColumn(static_cast<int>(rows.size()), rows.data(), values.data(), 0,
+                      known.load <= p.limit ? COIN_DBL_MAX : kOff, 0);
+}
+
+bool PriceMaster::add(std::size_t pool, std::vector<std::uint32_t> items, double load) {
+  Program& p = *program_;
+  std::sort(items.begin(), items.end());
+  if (!p.known.emplace(pool, items).second) return false;
+  p.sets.push_back({pool, std::move(items), load});
+  addColumn(p.sets.size() - 1);
+  return true;
+}
+
+void PriceMaster::setLimit(double load) {
+  Program& p = *program_;
+  p.limit = load;
+  for (std::size_t s = 0; s < p.sets.size(); ++s)
+    p.simplex.setColumnUpper(p.column(s), p.sets[s].load <= load ? COIN_DBL_MAX : kOff);
+}
+
+void PriceMaster::setRange(std::size_t group, double low, double high) {
+  program_->simplex.setObjectiveCoefficient(program_->below(group), high);
+  program_->simplex.setObjectiveCoefficient(program_->above(group), -low);
+}
+
+bool PriceMaster::solve() {
+  Program& p = *program_;
+  p.simplex.primal();
+  if (!p.simplex.isProvenOptimal()) {
+    p.simplex.allSlackBasis();
+    p.simplex.primal();
+    if (!p.simplex.isProvenOptimal()) return false;
+  }
+  factor = p.simplex.objectiveValue();
+  const double* dual = p.simplex.dualRowSolution();
+  item_price.assign(p.items, 0);
+  device_price.assign(p.counts.size(), 0);
+  for (std::size_t v = 0; v < p.items; ++v) item_price[v] = p.share[v] * std::max(0.0, dual[p.group_of[v]]);
+  for (std::size_t k = 0; k < p.counts.size(); ++k) device_price[k] = std::max(0.0, -dual[p.groups + k]);
+  const double* primal = p.simplex.primalColumnSolution();
+  ranges_bind = false;
+  for (std::size_t g = 0; g < p.groups; ++g)
+    ranges_bind = ranges_bind || primal[p.below(g)] > 1e-7 || primal[p.above(g)] > 1e-7;
+  return true;
+}
+
+}  // namespace allot

@@ -1,0 +1,72 @@
+// The least load with which a device of one pool can collect each prize.
+//
+// Problem: given whole prizes on the items, for every p the least load of a set of items with prize p or more
+// (a knapsack whose weight is the load, cut nets included). Method: dynamic programming over the paths of a
+// PriceDiagram; whole prizes keep the tables small while loads stay exact, and the inner loops are plain
+// minima over arrays. Only some layers are kept; sets are traced back by computing the layers between again.
+// Assumption: prizes are a matter of choice for the caller, so making them whole costs strength, never
+// validity. Guarantee: no set of load below `leastLoad(p)` and at most the limit has prize p or more (rounding
+// aside), for every p with need <= p <= cap.
+// Complexity: O(nodes * cap) time, O(nodes * cap / sqrt(items)) space.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "allot/solve.h"
+#include "base/random.h"
+#include "solve/throughput/price_diagram.h"
+
+namespace allot {
+
+class PriceSweep {
+ public:
+  explicit PriceSweep(const PriceDiagram& diagram);
+
+  // Prizes are by item and count up to `cap`; sets of less than `need` or of more load than `limit` need not
+  // be found. False when the budget ended it.
+  bool run(std::span<const std::uint32_t> prize, std::uint32_t need, std::uint32_t cap, double limit,
+           const Budget& budget);
+
+  // Infinite where no set within the limit collects so much.
+  double leastLoad(std::uint32_t prize) const;
+  // The largest prize within a load; `need - 1` (or 0) when there is none of `need`.
+  std::uint32_t mostPrize(double load) const;
+
+  // A set with this prize or more and at most this load (rounding aside), which leastLoad must allow.
+  struct Wish {
+    std::uint32_t prize;
+    double load;
+    bool by_chance;  // one of all such sets by chance, else the first
+  };
+  std::vector<std::vector<std::uint32_t>> sets(std::span<const Wish> wishes, Random& random);
+
+ private:
+  using Table = std::vector<double>;
+  // Where the way back of a wish stands.
+  struct Walk {
+    std::size_t node = 0;
+    std::uint32_t prize = 0;
+    double load = 0;
+    bool alive = false;
+  };
+
+  const PriceDiagram& diagram_;
+  std::size_t stride_;                // between layers that are kept
+  std::vector<std::uint32_t> prize_;  // by layer
+  std::uint32_t need_ = 0, cap_ = 0;
+  // Node's row in the table of its layer: least loads for prizes low_[node] ... low_[node] + size_[node] - 1.
+  std::vector<std::size_t> begin_;
+  std::vector<std::uint32_t> low_, size_;
+  std::vector<Table> tables_;  // by layer; those between kept layers come and go
+  std::vector<double> least_;  // by prize, at the end: least load for so much or more
+
+  bool kept(std::size_t layer) const { return layer % stride_ == 0 || layer == diagram_.layers(); }
+  std::vector<double> prizeAfter(double limit) const;
+  void spread(std::size_t layer, std::size_t node, const PriceArc& arc, std::uint32_t gain);
+  void spreadLayer(std::size_t layer);
+  void stepBack(std::size_t layer, Walk& walk, double slack, Random* random, std::vector<std::uint32_t>& set) const;
+};
+
+}  // namespace allot

@@ -1,0 +1,226 @@
+// The price bound is never above the optimum, and reaches it where it should.
+#include "solve/throughput/packing_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "allot/allot.h"
+#include "solve/throughput/price_diagram.h"
+#include "solve/throughput/price_order.h"
+#include "solve/throughput/price_sweep.h"
+#include "support/brute_force.h"
+#include "support/random_problem.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Budget smallBudget() {
+  RunOptions run;
+  run.time_limit_seconds = 60;
+  return Budget(run, nullptr);
+}
+
+std::vector<std::uint32_t> subset(std::uint32_t mask, std::size_t items) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t v = 0; v < items; ++v) {
+    if ((mask >> v) & 1) out.push_back(v);
+  }
+  return out;
+}
+
+// Load of a set by the definition; infinite where it may not run.
+double loadOf(const PipelineModel& model, std::size_t pool, std::uint32_t mask) {
+  double load = 0;
+  for (const std::uint32_t v : subset(mask, model.itemCount())) {
+    if (!model.runs(v, pool)) return kInfinity;
+    load += model.time(v, pool);
+  }
+  for (std::size_t e = 0; e < model.netCount(); ++e) {
+    std::size_t in = 0;
+    for (const std::uint32_t v : model.net_items[e]) in += (mask >> v) & 1;
+    if (in > 0 && in < model.net_items[e].size())
+      load += model.cost(e, pool, (mask >> model.net_producer[e]) & 1);
+  }
+  return load;
+}
+
+TEST(PackingBound, NeverAboveTheOptimum) {
+  std::size_t tried = 0, closed = 0;
+  for (std::uint64_t seed = 0; tried < 2500; ++seed) {
+    const Problem problem = randomProblem(seed, Goal::kThroughput, {6, 4});
+    if (!packingBoundAccepts(problem)) continue;
+    const auto best = bruteForce(problem);
+    if (!best) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
+    ++tried;
+    const Budget budget = smallBudget();
+    PipelineModel model(problem, PipelineModel::Items::kUnits);
+    if (seed % 2 == 0) model.joinFreeItems(false);
+    // Without a known value, with the best one, and with one above it.
+    for (const double upper : {kInfinity, *best, 1.3 * *best + 0.1}) {
+      const double bound = packingBound(model, upper, budget).bound;
+      ASSERT_LE(bound, *best * (1 + 1e-9)) << "upper " << upper;
+      if (upper == *best) closed += bound >= *best * (1 - 1e-9);
+    }
+  }
+  // Most tiny problems are closed outright.
+  EXPECT_GT(closed, tried / 3);
+}
+
+// On every set of tiny problems: the diagram's cheapest path is its load, or less when nets were forgotten.
+TEST(PackingBound, SweepFindsTheBestSet) {
+  std::size_t tried = 0;
+  for (std::uint64_t seed = 0; tried < 1500; ++seed) {
+    const Problem problem = randomProblem(seed, Goal::kThroughput, {7, 3});
+    if (problem.modes.overlap != Overlap::kSum) continue;
+    const PipelineModel model(problem, PipelineModel::Items::kUnits);
+    const std::size_t n = model.itemCount();
+    if (n == 0) continue;
+    ++tried;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
+    Random random(seed, 3);
+    std::vector<std::uint32_t> prize(n);
+    for (std::uint32_t& p : prize) p = random.below(20);
+    const SweepOrder order = sweepOrder(model);
+    ASSERT_EQ(order.items.size(), n);
+    const std::size_t width = seed % 3 == 0 ? 2 : 1000;
+    const double limit = seed % 4 == 0 ? 1e9 : 6;
+    for (std::size_t k = 0; k < model.poolCount(); ++k) {
+      const PriceDiagram diagram(model, k, order.items, limit, width);
+      PriceSweep sweep(diagram);
+      std::uint32_t total = 0;
+      for (const std::uint32_t p : prize) total += p;
+      const std::uint32_t need = random.below(total + 1), cap = need + random.below(total + 2);
+      ASSERT_TRUE(sweep.run(prize, need, cap, limit, smallBudget()));
+      std::vector<double> least(cap + 1, kInfinity);
+      for (std::uint32_t mask = 0; mask < (1u << n); ++mask) {
+        bool fits = true;
+        std::uint32_t worth = 0;
+        for (const std::uint32_t v : subset(mask, n)) {
+          fits = fits && model.resident[v] <= model.pools[k].memory;
+          worth += prize[v];
+        }
+        const double load = loadOf(model, k, mask);
+        if (!fits || load > limit) continue;
+        for (std::uint32_t p = 0; p <= std::min(worth, cap); ++p) least[p] = std::min(least[p], load);
+      }
+      for (std::uint32_t p = need; p <= cap; ++p) {
+        if (!diagram.complete) {
+          ASSERT_LE(sweep.leastLoad(p), least[p] + 1e-9) << "prize " << p;
+          continue;
+        }
+        if (least[p] == kInfinity) {
+          ASSERT_EQ(sweep.leastLoad(p), kInfinity) << "prize " << p;
+          continue;
+        }
+        ASSERT_NEAR(sweep.leastLoad(p), least[p], 1e-9) << "prize " << p;
+        for (const bool by_chance : {false, true}) {
+          const double most = by_chance ? least[p] + random.unit() : least[p] + 1e-9;
+          std::uint32_t mask = 0, worth = 0;
+          const PriceSweep::Wish wish{p, most, by_chance};
+          for (const std::uint32_t v : sweep.sets({&wish, 1}, random).front()) {
+            mask |= 1u << v;
+            worth += prize[v];
+          }
+          ASSERT_GE(worth, p);
+          ASSERT_LE(loadOf(model, k, mask), most + 1e-9);
+        }
+      }
+    }
+  }
+}
+
+// Three ops of 1 s in a row on two like accelerators, tensors of 10 s between them: whoever cuts a tensor
+// pays for it, so all three belong on one device and the value is 3. Average work says 1.5.
+TEST(PackingBound, HeavyTensorsKeepOpsTogether) {
+  const char* text = R"({"schema": "allot.problem/1", "goal": "throughput",
+    "classes": [{"name": "a", "kind": "accelerator"}],
+    "devices": [{"name": "d0", "class": "a"}, {"name": "d1", "class": "a"}],
+    "ops": [{"name": "x", "time": [1]}, {"name": "y", "time": [1]}, {"name": "z", "time": [1]}],
+    "tensors": [{"from": "x", "to": ["y"], "time": 10}, {"from": "y", "to": ["z"], "time": 10}],
+    "options": {"contiguity": "none", "transfers": "via-host"}})";
+  Warnings warnings;
+  const auto problem = readProblem(text, "inline", {}, nullptr, warnings);
+  ASSERT_TRUE(problem.has_value()) << problem.error().text();
+  const PipelineModel model(*problem, PipelineModel::Items::kUnits);
+  EXPECT_NEAR(packingBound(model, 3, smallBudget()).bound, 3, 1e-8);
+  EXPECT_NEAR(packingBound(model, kInfinity, smallBudget()).bound, 3, 1e-8);
+}
+
+TEST(PackingBound, StopsInTime) {
+  RunOptions run;
+  run.time_limit_seconds = 0.2;
+  const Problem problem = [] {
+    Problem p;
+    DeviceClass cls;
+    cls.name = "a";
+    cls.kind = DeviceKind::kAccelerator;
+    p.cluster.classes.push_back(cls);
+    for (int d = 0; d < 8; ++d) {
+      Device device;
+      device.name = "d" + std::to_string(d);
+      device.cls = ClassId(0);
+      p.cluster.devices.push_back(device);
+    }
+    Random random(5);
+    for (int i = 0; i < 600; ++i) {
+      p.graph.addOp("op" + std::to_string(i));
+      p.op_seconds.push_back(0.1 + random.unit());
+    }
+    for (std::uint32_t i = 0; i + 1 < 600; ++i) {
+      std::vector<OpId> to{OpId(i + 1)};
+      if (i + 20 < 600) to.push_back(OpId(i + 2 + random.below(18)));
+      p.addTensor(OpId(i), to, 0, random.unit());
+    }
+    p.modes.goal = Goal::kThroughput;
+    p.modes.transfers = Transfers::kViaHost;
+    p.modes.contiguity = Contiguity::kNone;
+    EXPECT_TRUE(p.finish().has_value());
+    return p;
+  }();
+  const PipelineModel model(problem, PipelineModel::Items::kUnits);
+  const Budget budget(run, nullptr);
+  const PackingBoundReport report = packingBound(model, kInfinity, budget);
+  EXPECT_LT(budget.elapsedSeconds(), 2.0);
+  EXPECT_GT(report.bound, 0);
+}
+
+// Values known for the public inputs, in milliseconds: no bound may pass them.
+TEST(PackingBound, ClosesPublicInputs) {
+  const char* data = std::getenv("ALLOT_DATA");
+  if (data == nullptr) GTEST_SKIP() << "set ALLOT_DATA to a folder with dnn-partitioning";
+  const std::filesystem::path folder = std::filesystem::path(data) / "dnn-partitioning" / "throughput";
+  struct Known {
+    const char* file;
+    double value;
+  };
+  for (const Known& known : {Known{"OperatorGraphs/bert_l-3_inference.json", 21.9084},
+                             Known{"OperatorGraphs/resnet50_inference.json", 124.348849774},
+                             Known{"LayerGraphs/bert24_training.json", 39.7895}}) {
+    std::ifstream file(folder / known.file);
+    if (!file) GTEST_SKIP() << known.file << " is not there";
+    std::stringstream text;
+    text << file.rdbuf();
+    Warnings warnings;
+    auto problem = readProblem(text.str(), known.file, {}, nullptr, warnings);
+    ASSERT_TRUE(problem.has_value());
+    Modes modes = problem->modes;
+    modes.goal = Goal::kThroughput;
+    modes.contiguity = Contiguity::kNone;
+    ASSERT_TRUE(problem->setModes(modes).has_value());
+    const PipelineModel model(*problem, PipelineModel::Items::kUnits);
+    const double bound = packingBound(model, kInfinity, smallBudget()).bound * 1e3;
+    EXPECT_LE(bound, known.value * (1 + 1e-5)) << known.file;
+    EXPECT_GE(bound, known.value * (1 - 1e-3)) << known.file;
+  }
+}
+
+}  // namespace
+}  // namespace allot
