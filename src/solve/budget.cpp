@@ -10,6 +10,7 @@ Budget::Budget(const RunOptions& run, const std::atomic<bool>* stop_flag)
       threads(run.threads > 0 ? run.threads : std::max(1u, std::thread::hardware_concurrency())),
       seed(run.seed),
       work_limit(run.work_limit),
+      helpers(run.helpers == Helpers::kAuto),
       stop_flag_(stop_flag) {
   constexpr double kLongest = 1e8;  // keeps the addition inside the clock's range
   if (work_limit > 0) return;
