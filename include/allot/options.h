@@ -54,7 +54,7 @@ struct RunOptions {
   std::uint64_t work_limit = 0;  // counted work instead of seconds; 0 = none
   std::uint32_t threads = 0;     // 0 = all cores
   std::uint64_t seed = 1;
-  std::string solver;  // empty = portfolio
+  std::string solver;                // empty = portfolio
   Helpers helpers = Helpers::kAuto;  // optional solver libraries: used where they are found, or never loaded
 };
 

@@ -216,11 +216,9 @@ std::vector<OptionSpec> makeTable() {
                                                                 "threads to use; 0 = all cores", S::kRun));
   table.push_back(
       count<&Options::run, &RunOptions::seed, 0>("seed", "N", "seed of everything random", S::kRun));
-  table.push_back({"helpers",
-                   "NAME",
+  table.push_back({"helpers", "NAME",
                    "optional solver libraries (HiGHS, CP-SAT): use those found, or load none",
-                   choicesOf<Helpers>(),
-                   S::kRun,
+                   choicesOf<Helpers>(), S::kRun,
                    [](Options& options, std::string_view text) -> Result<void> {
                      ALLOT_TRY(options.run.helpers, parseEnum<Helpers>(text));
                      return {};

@@ -9,6 +9,7 @@
 #include "solve/baselines/baselines.h"
 #include "solve/collector.h"
 #include "solve/exhaustive/exhaustive.h"
+#include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
@@ -48,6 +49,11 @@ std::vector<Solver> makeSolvers() {
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
+  list.push_back({"cp-sat-free",
+                  "placement without contiguity by CP-SAT, where `make helpers` has fetched it",
+                  "optimal, with a bound along the way", cpSatFreeAccepts, solveCpSatFree});
+  list.push_back({"highs-free", "placement without contiguity by HiGHS, where `make helpers` has fetched it",
+                  "a plan and a bound that meet up to 1e-6", highsFreeAccepts, solveHighsFree});
   return list;
 }
 

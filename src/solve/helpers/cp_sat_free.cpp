@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solve/helpers/cp_sat.h"
+#include "solve/helpers/free_model.h"
+#include "solve/helpers/free_solvers.h"
+#include "solve/helpers/library.h"
+
+namespace allot {
+namespace {
+
+constexpr std::string_view kName = "cp-sat-free";
+constexpr double kErrorShare = 2e-10;  // of the value: what rounding to the grid may cost
+constexpr double kFinest = 1e-14;      // of the value: no grid below this
+constexpr double kLargest = 0x1.0p60;  // sums in a row stay below this
+
+// What a grid does to the load rows.
+struct Rounding {
+  double error = 0;  // most that a load differs from its integer value times the grid
+  double sum = 0;    // largest sum of absolute coefficients
+};
+
+Rounding roundingAt(const FreeModel& model, double grid, double most) {
+  Rounding rounding;
+  for (const FreeModel::LoadRow& row : model.loads) {
+    double error = 0, sum = 0;
+    for (const FreeModel::Term& term : row.terms) {
+      const double whole = std::round(term.value / grid);
+      error += std::abs(term.value - whole * grid);
+      sum += std::abs(whole);
+      if (error > most) return {error, sum};
+    }
+    rounding.error = std::max(rounding.error, error);
+    rounding.sum = std::max(rounding.sum, sum);
+  }
+  return rounding;
+}
+
+// The coarsest grid 5^-a 2^-b that keeps the error small, or 0.
+double chooseGrid(const FreeModel& model, double value) {
+  const double most = kErrorShare * value / static_cast<double>(model.parts);
+  double best = 0;
+  double power = 1;
+  for (int a = 0; a <= 15; ++a, power /= 5) {
+    int exponent = 0;
+    std::frexp(value / power, &exponent);
+    for (double grid = std::ldexp(power, exponent); grid > std::max(best, kFinest * value); grid /= 2) {
+      if (roundingAt(model, grid, most).error > most) continue;
+      best = grid;
+      break;
+    }
+  }
+  return best;
+}
+
+void addRow(CpModel& cp, std::int64_t lower, std::int64_t upper) {
+  cp.row_lower.push_back(lower);
+  cp.row_upper.push_back(upper);
+  cp.row_begin.push_back(static_cast<std::uint32_t>(cp.row_variable.size()));
+}
+
+void addTerm(CpModel& cp, std::size_t variable, std::int64_t value) {
+  if (value == 0) return;
+  cp.row_variable.push_back(static_cast<std::int32_t>(variable));
+  cp.row_value.push_back(value);
+}
+
+// Bytes are whole up to the optimiser's factor; needs are rounded down and limits up, so that no valid plan
+// is lost.
+void addMemory(CpModel& cp, const FreeModel& model) {
+  for (const FreeModel::Row& row : model.memory) {
+    double sum = 0;
+    for (const FreeModel::Term& term : row.terms) sum += term.value;
+    const double unit = std::max(1.0, std::ceil(sum / 0x1.0p50));
+    for (const FreeModel::Term& term : row.terms)
+      addTerm(cp, term.column, static_cast<std::int64_t>(std::floor(term.value / unit)));
+    addRow(cp, 0, static_cast<std::int64_t>(std::floor(row.upper / unit)));
+  }
+}
+
+// The load columns come behind the binaries.
+CpModel toCp(const FreeModel& model, double grid, std::int64_t floor, std::int64_t ceiling) {
+  constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max() / 2;
+  CpModel cp;
+  const std::size_t variables = model.binaries + model.parts;
+  cp.lower.assign(variables, 0);
+  cp.upper.assign(variables, 1);
+  cp.objective.assign(variables, 0);
+  for (std::size_t v = 0; v < model.binaries; ++v) {
+    if (model.fixed[v]) cp.upper[v] = 0;
+  }
+  for (std::size_t v = model.binaries; v < variables; ++v) {
+    cp.upper[v] = ceiling;
+    cp.objective[v] = 1;
+    addTerm(cp, v, 1);
+  }
+  addRow(cp, floor, ceiling);
+  for (const FreeModel::Row& row : model.logic) {
+    for (const FreeModel::Term& term : row.terms)
+      addTerm(cp, term.column, static_cast<std::int64_t>(term.value));
+    addRow(cp, static_cast<std::int64_t>(row.lower),
+           std::isfinite(row.upper) ? static_cast<std::int64_t>(row.upper) : kOpen);
+  }
+  addMemory(cp, model);
+  for (const FreeModel::LoadRow& row : model.loads) {
+    for (const FreeModel::Term& term : row.terms) addTerm(cp, term.column, std::llround(term.value / grid));
+    addTerm(cp, model.binaries + row.part, -1);
+    addRow(cp, -kOpen, 0);
+  }
+  return cp;
+}
+
+std::vector<std::int64_t> startOf(const FreeModel& model, const CpModel& cp, const Plan& plan) {
+  const std::vector<std::uint8_t> binary = model.columnsOf(plan);
+  std::vector<std::int64_t> values(binary.begin(), binary.end());
+  values.resize(model.binaries + model.parts, 0);
+  const std::size_t first = cp.row_lower.size() - model.loads.size();
+  for (std::size_t r = 0; r < model.loads.size(); ++r) {
+    std::int64_t sum = 0;
+    for (std::uint32_t t = cp.row_begin[first + r]; t + 1 < cp.row_begin[first + r + 1]; ++t)
+      sum += cp.row_value[t] * values[static_cast<std::size_t>(cp.row_variable[t])];
+    std::int64_t& top = values[model.binaries + model.loads[r].part];
+    top = std::max(top, sum);
+  }
+  return values;
+}
+
+}  // namespace
+
+bool cpSatFreeAccepts(const Problem& problem) {
+  return FreeModel::accepts(problem) && HelperLibrary::present(kCpLibrary);
+}
+
+SolveResult solveCpSatFree(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (!budget.helpers || budget.work_limit > 0 || !loadCpSolver()) return {SolveEnd::kNotSuitable, ""};
+  const FreeModel model(problem);
+  const Plan* start = progress.bestPlan();
+  double value = start != nullptr ? progress.bestValue() : progress.bestBound();
+  if (start == nullptr && !(value > 0)) value = model.largestLoad();
+  if (!(value > 0)) return {SolveEnd::kNotSuitable, ""};
+  const double grid = chooseGrid(model, value);
+  if (grid == 0) return {SolveEnd::kNotSuitable, ""};
+  const Rounding rounding = roundingAt(model, grid, std::numeric_limits<double>::infinity());
+  if (rounding.sum > kLargest) return {SolveEnd::kNotSuitable, ""};
+  const double error = rounding.error * static_cast<double>(model.parts);
+  const double ceiling =
+      start != nullptr ? (value + error) / grid + 1 : rounding.sum * static_cast<double>(model.parts);
+  const double floor = std::max(0.0, (progress.bestBound() - error) / grid - 1);
+  const CpModel cp = toCp(model, grid, static_cast<std::int64_t>(std::min(floor, ceiling)),
+                          static_cast<std::int64_t>(std::ceil(ceiling)));
+  CpRun run;
+  run.threads = budget.threads;
+  run.seed = budget.seed;
+  run.gap = budget.gap;
+  run.memory_bytes = budget.memory_bytes;
+  run.stopped = [&] { return budget.stopped(); };
+  std::vector<std::int64_t> values;
+  if (start != nullptr) {
+    values = startOf(model, cp, *start);
+    run.start = values;
+  }
+  const auto answer = solveCp(cp, run);
+  if (!answer) return {SolveEnd::kNotSuitable, ""};
+  if (answer->end == CpEnd::kInfeasible && start == nullptr)
+    return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
+  if (!answer->solution.empty())
+    progress.plan(model.planOf({answer->solution.begin(), answer->solution.end()}), kName);
+  // 1e-13: sums of doubles, here and in the evaluator, are exact to less than that.
+  if (answer->end != CpEnd::kInfeasible)
+    progress.bound((static_cast<double>(answer->bound) * grid - error) * (1 - 1e-13), kName);
+  return {answer->end == CpEnd::kStopped ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+}
+
+}  // namespace allot
