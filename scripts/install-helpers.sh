@@ -64,10 +64,14 @@ target.mkdir()
 for wheel in source.glob("*.whl"):
     with zipfile.ZipFile(wheel) as archive:
         for entry in archive.namelist():
-            name = entry.rsplit("/", 1)[-1]
-            library = re.search(r"/(\.libs|highs_dist/lib)/lib[^/]*\.so[.\d]*$", entry)
-            if (library and name != "libopenblas.so") or re.match(r"LICENSE", name):
-                (target / name).write_bytes(archive.read(entry))
+            # Folders stay as they are, for the libraries find each other through them.
+            path = pathlib.PurePosixPath(re.sub(r"^.*/purelib/highsbox/", "", entry))
+            library = re.search(r"^(ortools/\.libs|ortools\.libs|highs_dist/lib)/lib[^/]*\.so[.\d]*$", str(path))
+            if library and path.name != "libopenblas.so":
+                (target / path.parent).mkdir(parents=True, exist_ok=True)
+                (target / path).write_bytes(archive.read(entry))
+            elif path.name.startswith("LICENSE"):
+                (target / path.name).write_bytes(archive.read(entry))
 (target / "version").write_text(version + "\n")
 PYTHON
   mkdir -p "$target"

@@ -18,7 +18,7 @@
 namespace allot {
 
 // Below a folder of helpers (library.h).
-inline constexpr const char* kCpLibrary = "ortools/libortools.so.9";
+inline constexpr const char* kCpLibrary = "ortools/ortools/.libs/libortools.so.9";
 
 struct CpModel {
   std::vector<std::int64_t> objective, lower, upper;  // by variable

@@ -77,7 +77,7 @@ void FreeModel::addMemory() {
 
 void FreeModel::addLoads() {
   const bool apart = items.problem->modes.overlap == Overlap::kMax;
-  for (std::size_t p = 0; p < places_.size(); ++p) {
+  for (std::uint32_t p = 0; p < places_.size(); ++p) {
     const std::size_t pool = places_[p].pool;
     for (std::uint32_t part = 0; part < parts; ++part) {
       std::vector<Term> compute, communication;
@@ -89,7 +89,7 @@ void FreeModel::addLoads() {
                                            : items.time(i, pool) - rest;
         if (seconds > 0) compute.push_back({x(i, p), seconds});
       }
-      for (std::size_t e = 0; e < items.netCount(); ++e) {
+      for (std::uint32_t e = 0; e < items.netCount(); ++e) {
         if (parts == 1 || items.net_rest[e] == part) addNet(e, p, communication);
       }
       if (!apart) {
@@ -114,43 +114,77 @@ void FreeModel::addLoads() {
   }
 }
 
-void FreeModel::addNet(std::size_t net, std::size_t place, std::vector<Term>& terms) {
+void FreeModel::addNet(std::uint32_t net, std::uint32_t place, std::vector<Term>& terms) {
   const std::size_t pool = places_[place].pool;
   const double send = items.cost(net, pool, true), receive = items.cost(net, pool, false);
-  if (send == 0 && receive == 0) return;
   const auto ends = items.net_items[net];
-  const std::uint32_t producer = x(items.net_producer[net], place);
-  const auto column = [&](bool all) {
-    net_columns_.push_back({static_cast<std::uint32_t>(net), static_cast<std::uint32_t>(place), all});
-    return static_cast<std::uint32_t>(binaries++);
-  };
-  // An end that may not run here is never here: then no plan has all ends here.
-  bool whole = true;
-  std::size_t here = 0;
-  for (const std::uint32_t end : ends) (x(end, place) == kNone ? whole = false : ++here > 0);
-  if (here == 0) return;
-  std::uint32_t all = kNone;
-  if (whole && (send > 0 || ends.size() == 2)) {
-    all = column(true);
-    for (const std::uint32_t end : ends) logic.push_back({{{x(end, place), 1}, {all, -1}}, 0, kInfinity});
-  }
-  if (producer != kNone && send > 0) {
-    terms.push_back({producer, send});
-    if (all != kNone) terms.push_back({all, -send});
-  }
-  if (receive == 0 || here == (producer != kNone ? 1u : 0u)) return;
-  if (ends.size() == 2) {
-    const std::uint32_t other = x(ends[0] == items.net_producer[net] ? ends[1] : ends[0], place);
-    terms.push_back({other, receive});
-    if (all != kNone) terms.push_back({all, -receive});
+  const std::uint32_t producer = items.net_producer[net];
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  if (send == receive) {
+    // An end that may not run here is never here, so the others need not be compared with each other.
+    std::uint32_t absent = kNone;
+    for (const std::uint32_t end : ends) {
+      if (x(end, place) == kNone) absent = end;
+    }
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      const std::uint32_t next = absent != kNone ? absent : ends[(k + 1) % ends.size()];
+      pairs.emplace_back(x(ends[k], place), x(next, place));
+    }
+    addCut({net, place, Pays::kCut}, pairs, send, terms);
     return;
   }
-  const std::uint32_t any = column(false);
   for (const std::uint32_t end : ends) {
-    if (x(end, place) != kNone) logic.push_back({{{any, 1}, {x(end, place), -1}}, 0, kInfinity});
+    if (end != producer) pairs.emplace_back(x(producer, place), x(end, place));
   }
-  terms.push_back({any, receive});
-  if (producer != kNone) terms.push_back({producer, -receive});
+  addCut({net, place, Pays::kSend}, pairs, send, terms);
+  for (auto& [high, low] : pairs) std::swap(high, low);
+  addCut({net, place, Pays::kReceive}, pairs, receive, terms);
+}
+
+void FreeModel::addCut(NetColumn what, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs,
+                       double cost, std::vector<Term>& terms) {
+  if (cost == 0) return;
+  // A column against nothing settles it: whoever is that column pays whenever it is 1.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> live;
+  bool alone = false;
+  for (const auto& [high, low] : pairs) {
+    if (high == kNone) continue;
+    if (low == kNone) alone = true;
+    live.emplace_back(high, low);
+  }
+  if (live.empty()) return;
+  const std::uint32_t only = live.front().first;
+  const bool same =
+      std::all_of(live.begin(), live.end(), [&](const auto& pair) { return pair.first == only; });
+  if (same && alone) {
+    terms.push_back({only, cost});
+    return;
+  }
+  const auto y = static_cast<std::uint32_t>(binaries++);
+  net_columns_.push_back(what);
+  terms.push_back({y, cost});
+  for (const auto& [high, low] : live) {
+    Row row{{{y, 1}, {high, -1}}, 0, kInfinity};
+    if (low != kNone) row.terms.push_back({low, 1});
+    logic.push_back(std::move(row));
+  }
+}
+
+bool FreeModel::pays(const NetColumn& column, std::span<const std::uint32_t> place_of_item) const {
+  const auto ends = items.net_items[column.net];
+  const auto here = [&](std::uint32_t end) { return place_of_item[end] == column.place; };
+  const bool all = std::all_of(ends.begin(), ends.end(), here);
+  const bool any = std::any_of(ends.begin(), ends.end(), here);
+  const bool produced = here(items.net_producer[column.net]);
+  switch (column.pays) {
+    case Pays::kCut:
+      return any && !all;
+    case Pays::kSend:
+      return produced && !all;
+    case Pays::kReceive:
+      return any && !produced;
+  }
+  return false;
 }
 
 std::vector<std::uint8_t> FreeModel::columnsOf(const Plan& plan) const {
@@ -176,12 +210,7 @@ std::vector<std::uint8_t> FreeModel::columnsOf(const Plan& plan) const {
     if (x(i, at[i]) != kNone) binary[x(i, at[i])] = 1;
   }
   std::size_t column = binaries - net_columns_.size();
-  for (const NetColumn& net : net_columns_) {
-    const auto ends = items.net_items[net.net];
-    const auto here = [&](std::uint32_t end) { return at[end] == net.place; };
-    binary[column++] =
-        net.all ? std::all_of(ends.begin(), ends.end(), here) : std::any_of(ends.begin(), ends.end(), here);
-  }
+  for (const NetColumn& net : net_columns_) binary[column++] = pays(net, at) ? 1 : 0;
   return binary;
 }
 

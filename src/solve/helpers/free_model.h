@@ -1,14 +1,14 @@
 // The non-contiguous max-load problem as one linear model over binaries, for solvers of such models.
 //
 // Problem: throughput with contiguity `none`: place every item so that the largest load is least.
-// Model: x(i, d) = 1 when item i is on device d. For a net e and a device d that pays for it,
-//   all(e, d) <= x(p, d) <= any(e, d) for every end p of the net; with its producer q the device pays
-//     send * (x(q, d) - all(e, d)) + receive * (any(e, d) - x(q, d)),
-//   which is what the evaluator charges: `send` where the producer is here and some end is not, `receive`
-//   where some end is here and the producer is not. Only the cheap direction of the link is written down:
-//   costs are not negative, so a solver that wants low loads takes any = max x and all = min x by itself. In
-//   the relaxation this charges the spread max x - min x, the most that rows linear in x can. Nets with two
-//   ends need no `any`, which is x1 + x2 - all.
+// Model: x(i, d) = 1 when item i is on device d. For a net and a device that pays for it there is one column
+//   y with a cost of its own; only rows that push it up are written down, for costs are not negative:
+//   - sending and receiving cost the same: y >= x(p, d) - x(q, d) around a cycle of the ends p -> q of the
+//     net, so y = 1 where some ends are on d and some are not;
+//   - else one y for sending, y >= x(producer, d) - x(q, d), and one for receiving, y >= x(q, d) -
+//     x(producer, d), for every other end q.
+//   All costs of a load row are positive, which lets propagation bound loads from below by what is decided;
+//   writing the same cut as max x - min x of the ends takes that away and made CP-SAT many times slower.
 //   Each device has a load row for each part (two under max-parts) and, under `max`, one for compute and one
 //   for communication; the objective is the sum over parts of a load column that tops its rows.
 // Symmetry: devices of one pool are interchangeable. Items are ranked by work; of a pool only the first
@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "allot/plan.h"
@@ -73,9 +74,11 @@ class FreeModel {
     std::uint32_t pool;
     std::uint32_t rank;  // within its pool
   };
+  // 1 when the device pays: for a cut net, for one it sends, for one it receives.
+  enum class Pays : std::uint8_t { kCut, kSend, kReceive };
   struct NetColumn {
     std::uint32_t net, place;
-    bool all;  // else any
+    Pays pays;
   };
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
@@ -88,7 +91,11 @@ class FreeModel {
   void addPlaces();
   void addMemory();
   void addLoads();
-  void addNet(std::size_t net, std::size_t place, std::vector<Term>& terms);
+  void addNet(std::uint32_t net, std::uint32_t place, std::vector<Term>& terms);
+  // Adds a column that is 1 when `high` is and `low` is not, for some pair; kNone counts as 0.
+  void addCut(NetColumn what, const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, double cost,
+              std::vector<Term>& terms);
+  bool pays(const NetColumn& column, std::span<const std::uint32_t> place_of_item) const;
 };
 
 }  // namespace allot

@@ -19,7 +19,7 @@
 namespace allot {
 
 // Below a folder of helpers (library.h).
-inline constexpr const char* kMilpLibrary = "highsbox/libhighs.so";
+inline constexpr const char* kMilpLibrary = "highsbox/highs_dist/lib/libhighs.so";
 
 // Feasibility and dual tolerance that HiGHS is told to work to.
 inline constexpr double kMilpTolerance = 1e-9;
