@@ -35,6 +35,8 @@ class Budget {
   // True once the time is up or a stop was asked for; costs a look at the clock.
   bool stopped() const;
   double elapsedSeconds() const;
+  // Until the time is up; infinite under a work limit.
+  double remainingSeconds() const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -2,8 +2,9 @@
 //
 // Problem: minimise objective * x, row_lower <= A x <= row_upper, lower <= x <= upper, all of it integer;
 //   the objective must not be able to fall below 0.
-// Guarantee: CP-SAT counts in 64-bit integers, so solutions and bounds are exact. It refuses models whose
-//   rows could overflow; keep the sum of |coefficient| * range of each row below 2^61.
+// Guarantee: CP-SAT counts in 64-bit integers, so solutions and bounds are exact; one faulty step of its
+//   presolve is switched off. It refuses models whose rows could overflow: keep the sum of |coefficient| *
+//   range of each row below 2^61.
 // When time runs out: the best solution and bound so far. A stop reaches it within a few milliseconds once
 //   presolve is over. Its C interface has no callbacks: what it finds is known when it ends.
 #pragma once

@@ -137,8 +137,8 @@ SolveResult solveCpSatFree(const Problem& problem, const Budget& budget, Progres
   const FreeModel model(problem);
   const Plan* start = progress.bestPlan();
   double value = start != nullptr ? progress.bestValue() : progress.bestBound();
-  if (start == nullptr && !(value > 0)) value = model.largestLoad();
-  if (!(value > 0)) return {SolveEnd::kNotSuitable, ""};
+  if (!(value > 0)) value = model.largestLoad();
+  if (!(value > 0)) value = 1;  // nothing costs anything
   const double grid = chooseGrid(model, value);
   if (grid == 0) return {SolveEnd::kNotSuitable, ""};
   const Rounding rounding = roundingAt(model, grid, std::numeric_limits<double>::infinity());

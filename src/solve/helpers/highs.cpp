@@ -1,5 +1,6 @@
 #include "solve/helpers/highs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -122,6 +123,7 @@ Result<MilpAnswer> solveMilp(const MilpModel& model, const MilpRun& run) {
   for (const char* tolerance :
        {"mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance"})
     highs.set_double(solver.get(), tolerance, kMilpTolerance);
+  if (std::isfinite(run.seconds)) highs.set_double(solver.get(), "time_limit", std::max(run.seconds, 0.0));
   highs.set_double(solver.get(), "mip_rel_gap", run.gap);
   highs.set_double(solver.get(), "mip_abs_gap", kMilpTolerance);
   const int columns = static_cast<int>(model.cost.size()), rows = static_cast<int>(model.row_lower.size());

@@ -34,6 +34,7 @@ struct MilpModel {
 
 struct MilpRun {
   std::uint32_t threads = 1;
+  double seconds = std::numeric_limits<double>::infinity();  // looked at where `stopped` is not
   std::uint64_t seed = 0;
   double gap = 0;                 // relative gap at which to end
   std::span<const double> start;  // by column, or empty

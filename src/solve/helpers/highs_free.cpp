@@ -75,8 +75,8 @@ SolveResult solveHighsFree(const Problem& problem, const Budget& budget, Progres
   const Plan* start = progress.bestPlan();
   const double most = model.largestLoad();
   double scale = start != nullptr ? progress.bestValue() : progress.bestBound();
-  if (start == nullptr && !(scale > 0)) scale = most;
-  if (!(scale > 0)) return {SolveEnd::kNotSuitable, ""};
+  if (!(scale > 0)) scale = most;
+  if (!(scale > 0)) scale = 1;  // nothing costs anything
   constexpr double kSlack = 1e-7;  // leaves room for rounding around the start and the known bound
   const MilpModel milp = toMilp(model, scale, progress.bestBound() / scale * (1 - kSlack),
                                 start != nullptr ? 1 + kSlack : std::max(1.0, most / scale));
@@ -84,6 +84,7 @@ SolveResult solveHighsFree(const Problem& problem, const Budget& budget, Progres
       std::max(kLeastMargin, kMilpTolerance * static_cast<double>(milp.cost.size() + milp.row_lower.size()));
   MilpRun run;
   run.threads = budget.threads;
+  run.seconds = budget.remainingSeconds();
   run.seed = budget.seed;
   run.gap = budget.gap;
   std::vector<double> values;
