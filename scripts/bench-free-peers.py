@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Non-contiguous max-load on the published throughput inputs: own solvers (helpers off), the portfolio with helpers, and each helper
-alone, with the same limit and threads. One row per input; a cell is value, bound and wall seconds, all in the inputs' milliseconds,
+"""Non-contiguous max-load on the published throughput inputs: own solvers (helpers off), the portfolio with helpers, each helper
+alone and both at once, with the same limit and threads. One row per input; a cell is value, bound and wall seconds, all in the inputs' milliseconds,
 "=" where proven. Needs ALLOT_DATA and `make helpers`.
 
 Usage: bench-free-peers.py [--allot PATH] [--time-limit S] [--threads N] [--only TEXT] [--methods a,b,c] [--start] [--json FILE]"""
@@ -19,6 +19,7 @@ METHODS = {
     "portfolio": [],
     "highs": ["--solver", "highs-free"],
     "cp-sat": ["--solver", "cp-sat-free"],
+    "both": ["--solver", "helpers-free"],
 }
 COMMON = ["--goal", "throughput", "--contiguity", "none", "--json", "-q"]
 
@@ -54,7 +55,7 @@ def main():
     parser.add_argument("--allot", default="build/release/allot")
     parser.add_argument("--time-limit", type=float, default=60)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", default="", help="inputs whose path holds this text")
+    parser.add_argument("--only", default="", help="inputs whose path holds one of these texts, comma between them")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--start", action="store_true", help="give the helpers the own solvers' plan of a tenth of the time")
     parser.add_argument("--json", help="also write every result to this file")
@@ -63,7 +64,7 @@ def main():
     if not data:
         sys.exit("bench-free-peers: ALLOT_DATA does not name the folder of public data")
     inputs = sorted(pathlib.Path(data).glob("dnn-partitioning/throughput/*/*.json"))
-    inputs = [path for path in inputs if options.only in str(path)]
+    inputs = [path for path in inputs if any(text in str(path) for text in options.only.split(","))]
     methods = options.methods.split(",")
     print(f"value (= proven), bound in ms, wall seconds; limit {options.time_limit:g} s, {options.threads} threads")
     print("| input | " + " | ".join(methods) + " |")
@@ -79,7 +80,7 @@ def main():
                 start = ["--start", str(seed)]
             rows = {}
             for method in methods:
-                given = start if method in ("highs", "cp-sat") else []
+                given = start if method in ("highs", "cp-sat", "both") else []
                 rows[method] = plan(options, path, [*METHODS[method], "--time-limit", str(options.time_limit), *given])
             results[title] = rows
             print(f"| {title} | " + " | ".join(cell(rows[method]) for method in methods) + " |", flush=True)

@@ -73,14 +73,15 @@ Problem largeProblem(std::uint32_t layers, std::uint32_t width) {
 class HelperTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const auto loaded = GetParam() == "highs-free" ? loadMilpSolver() : loadCpSolver();
-    if (!loaded) GTEST_SKIP() << loaded.error().text();
+    for (const auto& loaded : {loadMilpSolver(), loadCpSolver()}) {
+      if (!loaded) GTEST_SKIP() << loaded.error().text();
+    }
   }
   static RunOptions run(double seconds = 60) {
     RunOptions run;
     run.solver = GetParam();
     run.time_limit_seconds = seconds;
-    run.threads = 1;
+    run.threads = GetParam() == "helpers-free" ? 2 : 1;
     return run;
   }
 };
@@ -106,7 +107,7 @@ TEST_P(HelperTest, AgreesWithEnumeration) {
     EXPECT_NEAR(outcome.plan.value, *best, *best * (GetParam() == "highs-free" ? 2e-6 : 1e-9));
     // Without a start the margin of HiGHS is relative to a looser scale.
     EXPECT_GE(outcome.plan.bound, *best * (1 - 2e-5));
-    if (GetParam() == "cp-sat-free") {
+    if (GetParam() != "highs-free") {
       EXPECT_EQ(name(outcome.plan.status), name(Status::kOptimal));
     }
     if (HasFailure()) return;
@@ -159,14 +160,18 @@ TEST_P(HelperTest, RefusesOtherModes) {
   EXPECT_FALSE(solve(problem, counted).plan.hasPlan());
 }
 
-INSTANTIATE_TEST_SUITE_P(Helpers, HelperTest, testing::Values("highs-free", "cp-sat-free"),
-                         [](const auto& info) { return info.param == "highs-free" ? "Highs" : "CpSat"; });
+INSTANTIATE_TEST_SUITE_P(Helpers, HelperTest, testing::Values("highs-free", "cp-sat-free", "helpers-free"),
+                         [](const auto& info) {
+                           return info.param.substr(0, 2) == "hi"   ? "Highs"
+                                  : info.param.substr(0, 2) == "cp" ? "CpSat"
+                                                                    : "Both";
+                         });
 
 TEST(Helpers, OffLoadsNothing) {
   // Each test runs in a process of its own under CTest; run together, an earlier one may have loaded them.
   if (isLoaded(kMilpLibrary) || isLoaded(kCpLibrary)) GTEST_SKIP() << "loaded by an earlier test";
   const Problem problem = largeProblem(3, 3);
-  for (const char* solver : {"", "highs-free", "cp-sat-free"}) {
+  for (const char* solver : {"", "highs-free", "cp-sat-free", "helpers-free"}) {
     RunOptions run;
     run.time_limit_seconds = 0.3;
     run.helpers = Helpers::kOff;

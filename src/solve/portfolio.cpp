@@ -49,10 +49,11 @@ std::vector<Solver> makeSolvers() {
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
-  list.push_back({"cp-sat-free",
-                  "placement without contiguity by CP-SAT, where `make helpers` has fetched it",
-                  "optimal, with a bound along the way", cpSatFreeAccepts, solveCpSatFree});
-  list.push_back({"highs-free", "placement without contiguity by HiGHS, where `make helpers` has fetched it",
+  list.push_back({"helpers-free", "placement without contiguity by HiGHS and CP-SAT at once (`make helpers`)",
+                  "optimal, with plans and bounds along the way", helpersFreeAccepts, solveHelpersFree});
+  list.push_back({"cp-sat-free", "placement without contiguity by CP-SAT (`make helpers`)", "optimal",
+                  cpSatFreeAccepts, solveCpSatFree});
+  list.push_back({"highs-free", "placement without contiguity by HiGHS (`make helpers`)",
                   "a plan and a bound that meet up to 1e-6", highsFreeAccepts, solveHighsFree});
   return list;
 }

@@ -1,44 +1,52 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "solve/helpers/cp_sat.h"
-#include "solve/helpers/free_model.h"
-#include "solve/helpers/free_solvers.h"
-#include "solve/helpers/library.h"
+#include "solve/helpers/free_run.h"
 
 namespace allot {
 namespace {
 
 constexpr std::string_view kName = "cp-sat-free";
 constexpr double kErrorShare = 2e-10;  // of the value: what rounding to the grid may cost
+constexpr double kCoarse = 1e-4;       // of the value: the grid of the second look
 constexpr double kFinest = 1e-14;      // of the value: no grid below this
 constexpr double kLargest = 0x1.0p60;  // sums in a row stay below this
 
+// Multiples of the grid are kept as they are although division rounds; all else is rounded down.
+double wholes(double seconds, double grid) {
+  return std::floor(seconds / grid + 0x1.0p-10);
+}
+
 // What a grid does to the load rows.
 struct Rounding {
-  double error = 0;  // most that a load differs from its integer value times the grid
-  double sum = 0;    // largest sum of absolute coefficients
+  double up = 0;    // most that an integer load times the grid exceeds the load
+  double loss = 0;  // most that it falls short
+  double sum = 0;   // largest sum of coefficients
 };
 
 Rounding roundingAt(const FreeModel& model, double grid, double most) {
   Rounding rounding;
   for (const FreeModel::LoadRow& row : model.loads) {
-    double error = 0, sum = 0;
+    double up = 0, loss = 0, sum = 0;
     for (const FreeModel::Term& term : row.terms) {
-      const double whole = std::round(term.value / grid);
-      error += std::abs(term.value - whole * grid);
-      sum += std::abs(whole);
-      if (error > most) return {error, sum};
+      const double whole = wholes(term.value, grid);
+      const double error = whole * grid - term.value;
+      (error > 0 ? up : loss) += std::abs(error);
+      sum += whole;
+      if (up + loss > most) return {up, loss, sum};
     }
-    rounding.error = std::max(rounding.error, error);
+    rounding.up = std::max(rounding.up, up);
+    rounding.loss = std::max(rounding.loss, loss);
     rounding.sum = std::max(rounding.sum, sum);
   }
   return rounding;
 }
 
 // The coarsest grid 5^-a 2^-b that keeps the error small, or 0.
-double chooseGrid(const FreeModel& model, double value) {
+double exactGrid(const FreeModel& model, double value) {
   const double most = kErrorShare * value / static_cast<double>(model.parts);
   double best = 0;
   double power = 1;
@@ -46,7 +54,8 @@ double chooseGrid(const FreeModel& model, double value) {
     int exponent = 0;
     std::frexp(value / power, &exponent);
     for (double grid = std::ldexp(power, exponent); grid > std::max(best, kFinest * value); grid /= 2) {
-      if (roundingAt(model, grid, most).error > most) continue;
+      const Rounding rounding = roundingAt(model, grid, most);
+      if (rounding.up + rounding.loss > most) continue;
       best = grid;
       break;
     }
@@ -104,7 +113,8 @@ CpModel toCp(const FreeModel& model, double grid, std::int64_t floor, std::int64
   }
   addMemory(cp, model);
   for (const FreeModel::LoadRow& row : model.loads) {
-    for (const FreeModel::Term& term : row.terms) addTerm(cp, term.column, std::llround(term.value / grid));
+    for (const FreeModel::Term& term : row.terms)
+      addTerm(cp, term.column, static_cast<std::int64_t>(wholes(term.value, grid)));
     addTerm(cp, model.binaries + row.part, -1);
     addRow(cp, -kOpen, 0);
   }
@@ -126,50 +136,62 @@ std::vector<std::int64_t> startOf(const FreeModel& model, const CpModel& cp, con
   return values;
 }
 
-}  // namespace
-
-bool cpSatFreeAccepts(const Problem& problem) {
-  return FreeModel::accepts(problem) && HelperLibrary::present(kCpLibrary);
-}
-
-SolveResult solveCpSatFree(const Problem& problem, const Budget& budget, Progress& progress) {
-  if (!budget.helpers || budget.work_limit > 0 || !loadCpSolver()) return {SolveEnd::kNotSuitable, ""};
-  const FreeModel model(problem);
-  const Plan* start = progress.bestPlan();
-  double value = start != nullptr ? progress.bestValue() : progress.bestBound();
-  if (!(value > 0)) value = model.largestLoad();
-  if (!(value > 0)) value = 1;  // nothing costs anything
-  const double grid = chooseGrid(model, value);
-  if (grid == 0) return {SolveEnd::kNotSuitable, ""};
+SolveResult runAt(const FreeModel& model, const FreeRun& run, double value, double grid, double seconds) {
+  Progress& progress = run.progress;
   const Rounding rounding = roundingAt(model, grid, std::numeric_limits<double>::infinity());
   if (rounding.sum > kLargest) return {SolveEnd::kNotSuitable, ""};
-  const double error = rounding.error * static_cast<double>(model.parts);
-  const double ceiling =
-      start != nullptr ? (value + error) / grid + 1 : rounding.sum * static_cast<double>(model.parts);
-  const double floor = std::max(0.0, (progress.bestBound() - error) / grid - 1);
+  const double up = rounding.up * static_cast<double>(model.parts);
+  const Plan* start = progress.bestPlan();
+  const double ceiling = start != nullptr ? (progress.bestValue() + up) / grid + 1
+                                          : rounding.sum * static_cast<double>(model.parts);
+  // The bound holds in seconds; a plan may lose this much when it is counted on the grid.
+  const double loss = rounding.loss * static_cast<double>(model.parts);
+  const double floor = std::max(0.0, (progress.bestBound() - loss) / grid - 1 - 1e-12 * value / grid);
   const CpModel cp = toCp(model, grid, static_cast<std::int64_t>(std::min(floor, ceiling)),
                           static_cast<std::int64_t>(std::ceil(ceiling)));
-  CpRun run;
-  run.threads = budget.threads;
-  run.seed = budget.seed;
-  run.gap = budget.gap;
-  run.memory_bytes = budget.memory_bytes;
-  run.stopped = [&] { return budget.stopped(); };
+  const auto begin = std::chrono::steady_clock::now();
+  CpRun cp_run;
+  cp_run.threads = run.threads;
+  cp_run.seed = run.budget.seed;
+  cp_run.gap = run.budget.gap;
+  cp_run.memory_bytes = run.budget.memory_bytes;
+  cp_run.stopped = [&] {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    return spent.count() >= seconds || run.stopped();
+  };
   std::vector<std::int64_t> values;
   if (start != nullptr) {
     values = startOf(model, cp, *start);
-    run.start = values;
+    cp_run.start = values;
   }
-  const auto answer = solveCp(cp, run);
+  const auto answer = solveCp(cp, cp_run);
   if (!answer) return {SolveEnd::kNotSuitable, ""};
-  if (answer->end == CpEnd::kInfeasible && start == nullptr)
-    return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
+  // Needs of memory are rounded down, so this holds for the real ones. With a start it cannot be.
+  if (answer->end == CpEnd::kInfeasible)
+    return start != nullptr
+               ? SolveResult{SolveEnd::kNotSuitable, ""}
+               : SolveResult{SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
   if (!answer->solution.empty())
     progress.plan(model.planOf({answer->solution.begin(), answer->solution.end()}), kName);
   // 1e-13: sums of doubles, here and in the evaluator, are exact to less than that.
-  if (answer->end != CpEnd::kInfeasible)
-    progress.bound((static_cast<double>(answer->bound) * grid - error) * (1 - 1e-13), kName);
+  progress.bound((static_cast<double>(answer->bound) * grid - up) * (1 - 1e-13), kName);
   return {answer->end == CpEnd::kStopped ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+}
+
+}  // namespace
+
+SolveResult runCpSatFree(const FreeModel& model, const FreeRun& run) {
+  double value = run.progress.bestPlan() != nullptr ? run.progress.bestValue() : run.progress.bestBound();
+  if (!(value > 0)) value = model.largestLoad();
+  if (!(value > 0)) value = 1;  // nothing costs anything
+  const double grid = exactGrid(model, value);
+  if (grid == 0) return {SolveEnd::kNotSuitable, ""};
+  constexpr double kExactShare = 2.0 / 3;
+  const bool again = grid < kCoarse * value && std::isfinite(run.seconds);
+  const SolveResult result = runAt(model, run, value, grid, run.seconds * (again ? kExactShare : 1));
+  if (!again || result.end != SolveEnd::kStopped || run.progress.done() || run.stopped()) return result;
+  runAt(model, run, value, kCoarse * value, run.seconds * (1 - kExactShare));
+  return result;
 }
 
 }  // namespace allot

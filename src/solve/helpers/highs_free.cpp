@@ -3,10 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "solve/helpers/free_model.h"
-#include "solve/helpers/free_solvers.h"
+#include "solve/helpers/free_run.h"
 #include "solve/helpers/highs.h"
-#include "solve/helpers/library.h"
 
 namespace allot {
 namespace {
@@ -65,55 +63,49 @@ MilpModel toMilp(const FreeModel& model, double scale, double floor, double ceil
 
 }  // namespace
 
-bool highsFreeAccepts(const Problem& problem) {
-  return FreeModel::accepts(problem) && HelperLibrary::present(kMilpLibrary);
-}
-
-SolveResult solveHighsFree(const Problem& problem, const Budget& budget, Progress& progress) {
-  if (!budget.helpers || budget.work_limit > 0 || !loadMilpSolver()) return {SolveEnd::kNotSuitable, ""};
-  const FreeModel model(problem);
+SolveResult runHighsFree(const FreeModel& model, const FreeRun& run) {
+  Progress& progress = run.progress;
   const Plan* start = progress.bestPlan();
   const double most = model.largestLoad();
   double scale = start != nullptr ? progress.bestValue() : progress.bestBound();
   if (!(scale > 0)) scale = most;
-  if (!(scale > 0)) scale = 1;  // nothing costs anything
+  if (!(scale > 0)) scale = 1;     // nothing costs anything
   constexpr double kSlack = 1e-7;  // leaves room for rounding around the start and the known bound
   const MilpModel milp = toMilp(model, scale, progress.bestBound() / scale * (1 - kSlack),
                                 start != nullptr ? 1 + kSlack : std::max(1.0, most / scale));
   const double margin =
       std::max(kLeastMargin, kMilpTolerance * static_cast<double>(milp.cost.size() + milp.row_lower.size()));
-  MilpRun run;
-  run.threads = budget.threads;
-  run.seconds = budget.remainingSeconds();
-  run.seed = budget.seed;
-  run.gap = budget.gap;
+  MilpRun milp_run;
+  milp_run.threads = run.threads;
+  milp_run.seconds = run.seconds;
+  milp_run.seed = run.budget.seed;
+  milp_run.gap = run.budget.gap;
   std::vector<double> values;
   if (start != nullptr) {
     const std::vector<std::uint8_t> binary = model.columnsOf(*start);
     values.assign(binary.begin(), binary.end());
     for (const double load : model.loadsOf(binary)) values.push_back(load / scale);
-    run.start = values;
+    milp_run.start = values;
   }
   std::atomic<bool> done = false;
-  run.stopped = [&] { return done.load(std::memory_order_relaxed) || budget.stopped(); };
-  run.on_solution = [&](std::span<const double> solution) {
+  milp_run.stopped = [&] { return done.load(std::memory_order_relaxed) || run.stopped(); };
+  milp_run.on_solution = [&](std::span<const double> solution) {
     progress.plan(model.planOf({solution.begin(), solution.end()}), kName);
     if (progress.done()) done = true;
   };
-  run.on_bound = [&](double bound) {
+  milp_run.on_bound = [&](double bound) {
     progress.bound((bound - margin) * scale, kName);
     if (progress.done()) done = true;
   };
-  const auto answer = solveMilp(milp, run);
+  const auto answer = solveMilp(milp, milp_run);
   if (!answer) return {SolveEnd::kNotSuitable, ""};
-  if (!answer->solution.empty()) run.on_solution(answer->solution);
+  if (!answer->solution.empty()) milp_run.on_solution(answer->solution);
   // Nothing within the cutoff: every plan is worse than the start, up to the same margin.
-  if (answer->end == MilpEnd::kInfeasible && start != nullptr)
-    run.on_bound(1);
-  else
-    run.on_bound(answer->bound);
-  return {answer->end == MilpEnd::kStopped && !progress.done() ? SolveEnd::kStopped : SolveEnd::kFinished,
-          ""};
+  if (answer->end != MilpEnd::kInfeasible)
+    milp_run.on_bound(answer->bound);
+  else if (start != nullptr)
+    milp_run.on_bound(1);
+  return {answer->end == MilpEnd::kStopped && !done ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
 }
 
 }  // namespace allot
