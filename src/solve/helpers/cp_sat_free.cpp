@@ -187,10 +187,16 @@ SolveResult runCpSatFree(const FreeModel& model, const FreeRun& run) {
   const double grid = exactGrid(model, value);
   if (grid == 0) return {SolveEnd::kNotSuitable, ""};
   constexpr double kExactShare = 2.0 / 3;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto left = [&] {
+    return run.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   const bool again = grid < kCoarse * value && std::isfinite(run.seconds);
-  const SolveResult result = runAt(model, run, value, grid, run.seconds * (again ? kExactShare : 1));
+  SolveResult result = runAt(model, run, value, grid, run.seconds * (again ? kExactShare : 1));
   if (!again || result.end != SolveEnd::kStopped || run.progress.done() || run.stopped()) return result;
-  runAt(model, run, value, kCoarse * value, run.seconds * (1 - kExactShare));
+  // Between the plan and the bound of a coarse proof the exact grid has little left to search.
+  if (runAt(model, run, value, kCoarse * value, left()).end == SolveEnd::kFinished && !run.progress.done())
+    result = runAt(model, run, value, grid, left());
   return result;
 }
 

@@ -108,18 +108,26 @@ SolveResult solveHelpersFree(const Problem& problem, const Budget& budget, Progr
   SharedProgress for_highs(progress, mutex, done), for_cp(progress, mutex, done);
   const auto stopped = [&] { return done.load(std::memory_order_relaxed) || budget.stopped(); };
   const double left = budget.remainingSeconds();
-  SolveResult highs, cp;
+  SolveResult cp{SolveEnd::kStopped, ""};
   if (budget.threads == 1) {
-    highs = runHighsFree(model, {budget, for_highs, 1, left / 2, stopped});
-    if (!stopped()) cp = runCpSatFree(model, {budget, for_cp, 1, budget.remainingSeconds(), stopped});
+    runHighsFree(model, {budget, for_highs, 1, left / 2, stopped});
   } else {
     const std::uint32_t half = budget.threads / 2;
-    std::thread other([&] { highs = runHighsFree(model, {budget, for_highs, half, left, stopped}); });
-    cp = runCpSatFree(model, {budget, for_cp, budget.threads - half, left, stopped});
+    std::atomic<bool> highs_ended = false;
+    std::thread other([&] {
+      runHighsFree(model, {budget, for_highs, half, left, stopped});
+      highs_ended = true;
+    });
+    cp = runCpSatFree(model, {budget, for_cp, budget.threads - half, left,
+                              [&] { return highs_ended.load(std::memory_order_relaxed) || stopped(); }});
     // What CP-SAT has finished is proven; HiGHS could only add digits.
     if (cp.end == SolveEnd::kFinished || cp.end == SolveEnd::kExhausted) done = true;
     other.join();
   }
+  // HiGHS has ended with a gap of about 1e-6, or its half of the time is over: CP-SAT goes on between its
+  // plan and its bound, which takes it a small part of the time of a search from afar.
+  if (!stopped())
+    cp = runCpSatFree(model, {budget, for_cp, budget.threads, budget.remainingSeconds(), stopped});
   if (cp.end == SolveEnd::kExhausted) return cp;
   const bool finished = progress.done() || cp.end == SolveEnd::kFinished;
   const FreeRun run{budget, progress, budget.threads, 0, stopped};

@@ -16,6 +16,10 @@
 //   tolerance in each column and row, each of which ranges over at most 1: that is what its bound may err by.
 //   Reported is its bound less 1e-6 or (columns + rows) * tolerance, whichever is larger. So it narrows the
 //   gap to about 1e-6, which is not "optimal" in Allot's sense.
+// "helpers-free" runs both at once on half of the threads each (one after the other on one thread). Once
+// HiGHS
+//   has ended, CP-SAT starts anew between its plan and its bound, all but closed, and settles the last
+//   digits.
 // When time runs out: the best plan and bound so far. Under a work limit they do not run, for their work
 //   cannot be counted. With several threads the plan found depends on timing, so the end is never better than
 //   `kStopped` when it is theirs.
