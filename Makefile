@@ -10,24 +10,27 @@ CTEST := ctest -j2 --output-on-failure
 FORMATTED = $$(find src include cli tests bench fuzz -name '*.h' -o -name '*.cpp' 2>/dev/null | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench asan tsan fuzz format format-check tidy install clean \
+.PHONY: help demo test build bench helpers asan tsan fuzz format format-check tidy install clean \
         packages packages-bench packages-dev
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
 	  while IFS='|' read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
 
-demo: packages ## Install what is missing, build the command, place a built-in model
+demo: packages helpers ## Install what is missing, build the command, place a built-in model
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target allot_command
 	build/release/allot demo
 
-test: build ## Install what is missing, build, run all tests
+test: build helpers ## Install what is missing, build, run all tests
 	$(CTEST) --test-dir build/release
 
 build: packages ## Build the release (build/release/allot)
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
+
+helpers: packages ## Fetch the optional solvers HiGHS and CP-SAT (third_party/helpers)
+	scripts/install-helpers.sh
 
 bench: packages packages-bench ## Measure speed and print it against the goals
 	cmake --preset release -DALLOT_BUILD_BENCH=ON

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of the named groups that are not there yet. Needs no network when nothing is missing.
-# Usage: install-packages.sh GROUP...   groups: build, bench, dev
+# Usage: install-packages.sh GROUP...   groups: build, bench, dev, helpers
 set -euo pipefail
 
 packages_of() {
@@ -9,11 +9,13 @@ packages_of() {
       echo cmake ninja-build g++ pkg-config git libgtest-dev libsimdjson-dev nlohmann-json3-dev libyaml-cpp-dev \
         libexpected-dev libcli11-dev libfmt-dev coinor-libclp-dev coinor-libcoinutils-dev python3 \
         python3-jsonschema
+        libexpected-dev libcli11-dev libfmt-dev libprotozero-dev python3 python3-jsonschema
       ;;
     bench) echo libbenchmark-dev ;;
     dev) echo clang clang-format clang-tidy libclang-rt-14-dev ccache ;;
+    helpers) echo python3-pip ;;
     *)
-      echo "install-packages.sh: unknown group \"$1\"; use build, bench or dev" >&2
+      echo "install-packages.sh: unknown group \"$1\"; use build, bench, dev or helpers" >&2
       return 2
       ;;
   esac
@@ -24,7 +26,7 @@ installed() {
 }
 
 if (($# == 0)); then
-  echo "usage: install-packages.sh GROUP...   groups: build, bench, dev" >&2
+  echo "usage: install-packages.sh GROUP...   groups: build, bench, dev, helpers" >&2
   exit 2
 fi
 

@@ -25,6 +25,7 @@ enum class LinkMode : std::uint8_t { kFree, kFullDuplex, kHalfDuplex };
 enum class Send : std::uint8_t { kPerEdge, kOnce };
 enum class MemoryModel : std::uint8_t { kStatic, kLive };
 enum class LatencyModel : std::uint8_t { kEvents, kSubgraphCalls };
+enum class Helpers : std::uint8_t { kAuto, kOff };
 
 struct Modes {
   std::optional<Goal> goal;
@@ -53,7 +54,8 @@ struct RunOptions {
   std::uint64_t work_limit = 0;  // counted work instead of seconds; 0 = none
   std::uint32_t threads = 0;     // 0 = all cores
   std::uint64_t seed = 1;
-  std::string solver;  // empty = portfolio
+  std::string solver;                // empty = portfolio
+  Helpers helpers = Helpers::kAuto;  // optional solver libraries: used where they are found, or never loaded
 };
 
 struct Options {
@@ -98,5 +100,6 @@ std::string_view name(LinkMode);
 std::string_view name(Send);
 std::string_view name(MemoryModel);
 std::string_view name(LatencyModel);
+std::string_view name(Helpers);
 
 }  // namespace allot

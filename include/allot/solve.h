@@ -30,10 +30,13 @@ class Budget {
   std::uint64_t seed;
   std::uint64_t work_limit;  // candidate plans a search may value; 0 = its own limit
   std::size_t memory_bytes = std::size_t{2} << 30;
+  bool helpers;  // optional solver libraries may be loaded
 
   // True once the time is up or a stop was asked for; costs a look at the clock.
   bool stopped() const;
   double elapsedSeconds() const;
+  // Until the time is up; infinite under a work limit.
+  double remainingSeconds() const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -26,6 +26,7 @@ ALLOT_NAMES(LinkMode, "free", "full-duplex", "half-duplex")
 ALLOT_NAMES(Send, "per-edge", "once")
 ALLOT_NAMES(MemoryModel, "static", "live")
 ALLOT_NAMES(LatencyModel, "events", "subgraph-calls")
+ALLOT_NAMES(Helpers, "auto", "off")
 #undef ALLOT_NAMES
 
 template <class Enum>
@@ -215,6 +216,14 @@ std::vector<OptionSpec> makeTable() {
                                                                 "threads to use; 0 = all cores", S::kRun));
   table.push_back(
       count<&Options::run, &RunOptions::seed, 0>("seed", "N", "seed of everything random", S::kRun));
+  table.push_back({"helpers", "NAME",
+                   "optional solver libraries (HiGHS, CP-SAT): use those found, or load none",
+                   choicesOf<Helpers>(), S::kRun,
+                   [](Options& options, std::string_view text) -> Result<void> {
+                     ALLOT_TRY(options.run.helpers, parseEnum<Helpers>(text));
+                     return {};
+                   },
+                   [](const Options& options) { return std::string(nameOf(options.run.helpers)); }});
   return table;
 }
 
@@ -290,6 +299,9 @@ std::string_view name(MemoryModel value) {
   return nameOf(value);
 }
 std::string_view name(LatencyModel value) {
+  return nameOf(value);
+}
+std::string_view name(Helpers value) {
   return nameOf(value);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "allot/solve.h"
@@ -10,6 +11,7 @@ Budget::Budget(const RunOptions& run, const std::atomic<bool>* stop_flag)
       threads(run.threads > 0 ? run.threads : std::max(1u, std::thread::hardware_concurrency())),
       seed(run.seed),
       work_limit(run.work_limit),
+      helpers(run.helpers == Helpers::kAuto),
       stop_flag_(stop_flag) {
   constexpr double kLongest = 1e8;  // keeps the addition inside the clock's range
   if (work_limit > 0) return;
@@ -19,6 +21,11 @@ Budget::Budget(const RunOptions& run, const std::atomic<bool>* stop_flag)
 
 bool Budget::stopped() const {
   return (stop_flag_ != nullptr && stop_flag_->load(std::memory_order_relaxed)) || Clock::now() >= deadline_;
+}
+
+double Budget::remainingSeconds() const {
+  if (deadline_ == Clock::time_point::max()) return std::numeric_limits<double>::infinity();
+  return std::chrono::duration<double>(deadline_ - Clock::now()).count();
 }
 
 double Budget::elapsedSeconds() const {

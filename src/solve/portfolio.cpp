@@ -9,6 +9,7 @@
 #include "solve/baselines/baselines.h"
 #include "solve/collector.h"
 #include "solve/exhaustive/exhaustive.h"
+#include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
@@ -68,6 +69,12 @@ std::vector<Solver> makeSolvers() {
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();
   list.insert(list.end(), slow.begin(), slow.end());
+  list.push_back({"helpers-free", "placement without contiguity by HiGHS and CP-SAT at once (`make helpers`)",
+                  "optimal, with plans and bounds along the way", helpersFreeAccepts, solveHelpersFree});
+  list.push_back({"cp-sat-free", "placement without contiguity by CP-SAT (`make helpers`)", "optimal",
+                  cpSatFreeAccepts, solveCpSatFree});
+  list.push_back({"highs-free", "placement without contiguity by HiGHS (`make helpers`)",
+                  "a plan and a bound that meet up to 1e-6", highsFreeAccepts, solveHighsFree});
   return list;
 }
 
