@@ -150,7 +150,7 @@ Result<int> plan(const Arguments& arguments) {
   if (arguments.json && !(good && arguments.output == "-")) {
     ALLOT_CHECK(print(table ? withMember(std::move(document), "table", compositionJson(*table)) : document));
   } else if (good && !arguments.json && !arguments.quiet && arguments.output != "-") {
-    ALLOT_CHECK(print(planSummary(problem, outcome.plan)));
+    ALLOT_CHECK(print(planSummary(problem, outcome.plan) + fmt::format("\nmethod: {}\n", outcome.method)));
     if (table) ALLOT_CHECK(print("\n" + compositionText(*table)));
   }
   return exitCodeOf(outcome.plan, run.gap);

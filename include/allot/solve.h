@@ -37,6 +37,8 @@ class Budget {
   double elapsedSeconds() const;
   // Until the time is up; infinite under a work limit.
   double remainingSeconds() const;
+  // The same with this much time at most, from now; no change under a work limit.
+  Budget slice(double seconds) const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -99,6 +101,7 @@ struct ProgressLine {
 struct SolveOutcome {
   Plan plan;            // status says what it is
   Conflict conflict;    // of an infeasible problem
+  std::string method;   // which solvers were chosen, and why
   std::string message;  // of a bad call or an internal error (a solver's plan that failed the checker)
 };
 

@@ -28,6 +28,14 @@ double Budget::remainingSeconds() const {
   return std::chrono::duration<double>(deadline_ - Clock::now()).count();
 }
 
+Budget Budget::slice(double seconds) const {
+  Budget part = *this;
+  if (work_limit == 0 && seconds < remainingSeconds())
+    part.deadline_ =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return part;
+}
+
 double Budget::elapsedSeconds() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }

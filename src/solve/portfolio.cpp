@@ -8,13 +8,14 @@
 #include "allot/solve.h"
 #include "solve/baselines/baselines.h"
 #include "solve/collector.h"
+#include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
-#include "solve/throughput/chain_engine.h"
 #include "solve/throughput/beam.h"
+#include "solve/throughput/chain_engine.h"
 #include "solve/throughput/free_search.h"
 #include "solve/throughput/linear_dp.h"
 #include "solve/throughput/multilevel.h"
@@ -48,12 +49,10 @@ std::vector<Solver> makeSolvers() {
   list.push_back({"packing", "any assignment that fits devices and memory, by best fit with backtracking",
                   "finds one or proves that none fits, within a limit on steps", always, solvePacking});
   list.push_back(
-      {"linear-dp", "best split of a topological order into pipeline stages, by dynamic programming",
-       "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
-  list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
-                  "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
       {"linear-dp", "best splits of many topological orders into pipeline stages, by dynamic programming",
        "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
+  list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
+                  "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
@@ -62,9 +61,9 @@ std::vector<Solver> makeSolvers() {
                   "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel});
   list.push_back({"free-search", "annealing of whole clusters in rounds, for pipelines without contiguity",
                   "heuristic", freeSearchAccepts, solveFreeSearch});
-  list.push_back({"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
-                  "a valid bound for every contiguity; finds no plans", packingBoundAccepts,
-                  solvePackingBound});
+  list.push_back(
+      {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
+       "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();
@@ -134,7 +133,11 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
         interrupted = true;
         break;
       }
-      const SolveResult result = solver.solve(problem, budget, collector);
+      // A solver on its own has all the time there is.
+      const double share = only != nullptr ? 1 : timeShare(problem, solver.name);
+      if (share <= 0) continue;
+      const SolveResult result =
+          solver.solve(problem, budget.slice(share * run.time_limit_seconds), collector);
       interrupted = interrupted || result.end == SolveEnd::kStopped;
       if (result.end != SolveEnd::kExhausted) continue;
       proven = true;
@@ -142,6 +145,7 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
     }
     if (proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(problem, budget);
   }
+  outcome.method = only != nullptr ? std::string(only->summary) : chosenMethod(problem);
   outcome.message = collector.internalError();
   outcome.plan = collector.take(proven, std::move(proof));
   Plan& plan = outcome.plan;

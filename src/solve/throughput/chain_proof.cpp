@@ -6,7 +6,6 @@
 namespace allot {
 namespace {
 
-constexpr double kRounding = 1e-12;
 // The first cut-off above a bound, as a share of it; later ones double.
 constexpr double kFirstStep = 0.01;
 
@@ -40,7 +39,7 @@ ChainProof::Pass ChainProof::below(double cutoff, std::uint64_t max_pairs) {
     if (!outcome.complete) return Pass::kCut;
     if (!outcome.found) return end;
     const double rest = outcome.value;
-    forward = outcome.forward * (1 - kRounding);
+    forward = outcome.forward * (1 - kChainEqual);
     if (outcome.forward + rest < best) {
       best = outcome.forward + rest;
       keep(std::move(outcome), best);

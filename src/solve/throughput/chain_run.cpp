@@ -54,9 +54,10 @@ class ChainRun {
     if (levels_[n].empty()) return outcome;
     const auto [state, value] = best();
     if (!(value < limits_.cutoff)) return outcome;
-    outcome.found = true;
     outcome.value = value;
-    trace(levels_[n].front(), state, value, outcome);
+    outcome.found = trace(levels_[n].front(), state, value, outcome);
+    // Rounding hid the way back: then nothing is known.
+    outcome.complete = outcome.found;
     return outcome;
   }
 
@@ -190,7 +191,7 @@ class ChainRun {
   }
 
   // Finds the stages that made the value, first stage first: the whole set was reached last.
-  void trace(std::uint32_t ideal, std::uint32_t state, double value, ChainOutcome& outcome) const {
+  bool trace(std::uint32_t ideal, std::uint32_t state, double value, ChainOutcome& outcome) const {
     const double busy = value + (Q == 2 ? limits_.forward_cutoff : 0);
     while (state != 0) {
       const std::uint64_t* here = table_.key(ideal);
@@ -223,12 +224,13 @@ class ChainRun {
           }
         }
       }
-      if (from == ideal) return;
+      if (from == ideal) return false;
       outcome.stages.push_back(std::move(stage));
       outcome.forward = std::max(outcome.forward, forward);
       ideal = from;
       state = from_state;
     }
+    return true;
   }
 
   double workBetween(const std::uint64_t* smaller, const std::uint64_t* larger) const {

@@ -72,7 +72,7 @@ class IdealTable {
   }
 
  private:
-  static constexpr std::uint32_t kChunk = 1024;
+  static constexpr std::uint32_t kChunk = 256;
   static constexpr std::uint32_t kEmpty = 0, kBusy = UINT32_MAX;
   struct Chunk {
     std::unique_ptr<std::uint64_t[]> keys;

@@ -23,12 +23,12 @@ constexpr double kRounding = 2e-10;
 constexpr std::size_t kMaxItems = 20000;
 constexpr std::size_t kMaxWidth = 1024;
 constexpr std::size_t kMaxNodes = 400000;
-const double kSweepWork = getenv("SWORK") ? atof(getenv("SWORK")) : 3e7;      // table entries of a sweep
+const double kSweepWork = getenv("SWORK") ? atof(getenv("SWORK")) : 3e7;   // table entries of a sweep
 const double kMaxResolution = getenv("RES") ? atof(getenv("RES")) : 6000;  // prize of a device
 constexpr double kMinResolution = 100;
 constexpr int kMaxDoublings = 60;
-constexpr double kSearchGap = 1e-6;   // loads closer than this are not told apart by the search
-constexpr double kStep = 0.4;         // of the way from the bound to the least load that cannot be refuted
+constexpr double kSearchGap = 1e-6;    // loads closer than this are not told apart by the search
+constexpr double kStep = 0.4;          // of the way from the bound to the least load that cannot be refuted
 constexpr std::size_t kPatience = 15;  // rounds without a better center
 const std::size_t kFirstGroups = getenv("GROUPS0") ? atoi(getenv("GROUPS0")) : 24;
 constexpr double kLightNet = 0.05;  // of the target
@@ -36,14 +36,19 @@ const double kFirstRange = getenv("RANGE") ? atof(getenv("RANGE")) : 0.05;
 const double kSettled = getenv("SETTLED") ? atof(getenv("SETTLED")) : 2e-4;
 const std::uint32_t kSetsPerSweep = getenv("SETS") ? atoi(getenv("SETS")) : 16;
 const double kPull = getenv("PULL") ? atof(getenv("PULL")) : 0.5;
-constexpr double kPrizeRoom = 1.2;    // prizes are told apart up to this multiple of what is expected
+constexpr double kPrizeRoom = 1.2;   // prizes are told apart up to this multiple of what is expected
 constexpr double kCheapSweep = 1e6;  // table entries that are spent anyway
 
 class Bounder {
  public:
   Bounder(const PipelineModel& model, double upper, const Budget& budget,
           const std::function<void(double)>& on_better)
-      : model_(model), upper_(upper), budget_(budget), on_better_(on_better), order_(sweepOrder(model)), random_(budget.seed, 11) {
+      : model_(model),
+        upper_(upper),
+        budget_(budget),
+        on_better_(on_better),
+        order_(sweepOrder(model)),
+        random_(budget.seed, 11) {
     report_.peak_open = order_.peak_open;
   }
 
@@ -114,13 +119,15 @@ double Bounder::loadOf(std::size_t pool, std::span<const std::uint32_t> items) c
   for (std::size_t e = 0; e < model_.netCount(); ++e) {
     std::size_t held = 0;
     for (const std::uint32_t v : model_.net_items[e]) held += in[v];
-    if (held > 0 && held < model_.net_items[e].size()) load += model_.cost(e, pool, in[model_.net_producer[e]]);
+    if (held > 0 && held < model_.net_items[e].size())
+      load += model_.cost(e, pool, in[model_.net_producer[e]]);
   }
   return load;
 }
 
-// Prices under which work that can be split at will keeps every device equally busy: an item costs its time on
-// the pool where that is cheapest. All items together are worth the load of that split; a start for the search.
+// Prices under which work that can be split at will keeps every device equally busy: an item costs its time
+// on the pool where that is cheapest. All items together are worth the load of that split; a start for the
+// search.
 std::vector<double> Bounder::shareOfWork(std::vector<double>& device_price) const {
   const std::size_t n = model_.itemCount(), pools = model_.poolCount();
   std::vector<double> weight(pools), best_weight, load(pools);
@@ -172,7 +179,8 @@ void Bounder::build(double limit) {
   diagrams_.clear();
   sweeps_.clear();
   report_.nodes = 0;
-  const std::size_t width = std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
+  const std::size_t width =
+      std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
   for (std::size_t k = 0; k < model_.poolCount(); ++k) {
     diagrams_.emplace_back(model_, k, order_.items, limit_, width);
     report_.nodes += diagrams_.back().nodeCount();
@@ -197,7 +205,8 @@ bool Bounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, 
 }
 
 double Bounder::resolution(std::size_t pool) const {
-  return std::clamp(kSweepWork / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution, kMaxResolution);
+  return std::clamp(kSweepWork / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
+                    kMaxResolution);
 }
 
 // The least load T at which the devices together can be worth `total`; every T below it is refuted.
@@ -224,8 +233,8 @@ double Bounder::refutedBelow(std::uint64_t total, std::span<const std::uint32_t>
 }
 
 // Sweeps all pools with the given prices and takes up sets that are worth more than their device.
-bool Bounder::price(const std::vector<double>& item_price, const std::vector<double>& device_price, double target,
-                    double expected) {
+bool Bounder::price(const std::vector<double>& item_price, const std::vector<double>& device_price,
+                    double target, double expected) {
   const double limit = target * (1 + kRounding);
   const std::size_t pools = model_.poolCount(), n = model_.itemCount();
   double scale = kInfinity;
@@ -236,8 +245,8 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   prize.resize(n);
   std::vector<std::uint32_t> caps(pools);
   std::uint64_t total = 0;
-  // Good sets are few runs of the sweep order: what rounding adds here it takes back at the next item, so that
-  // the prize of a run is off by at most one.
+  // Good sets are few runs of the sweep order: what rounding adds here it takes back at the next item, so
+  // that the prize of a run is off by at most one.
   double exact = 0;
   for (const std::uint32_t v : order_.items) {
     exact += item_price[v] * scale;
@@ -250,7 +259,8 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   double worth_of_all = 0;
   for (std::size_t k = 0; k < pools; ++k) {
     const double worth = device_price[k] * scale;
-    const double room = std::max(worth * expected * kPrizeRoom, kCheapSweep / static_cast<double>(diagrams_[k].nodeCount()));
+    const double room =
+        std::max(worth * expected * kPrizeRoom, kCheapSweep / static_cast<double>(diagrams_[k].nodeCount()));
     caps[k] = static_cast<std::uint32_t>(std::min(std::ceil(room) + 8, static_cast<double>(total) + 1));
     const auto need = static_cast<std::uint32_t>(worth * 0.9);
     if (!sweeps_[k].run(prize, need, caps[k], limit_, budget_)) return false;
@@ -344,7 +354,12 @@ Bounder::Outcome Bounder::refute(double target) {
     setRanges();
     if (!master_->solve()) return Outcome::kStuck;
     const double promise = master_->factor, before = center_.ratio;
-    if (getenv("PB_TRACE")) fprintf(stderr, "  round %zu promise %.6f ratio %.6f last %.6f range %.4f groups %zu bind %d added %zu bound %.6f t=%.2f cpu %.2f\n", round, promise, center_.ratio, priced_.ratio, range_, groups_, master_->ranges_bind, priced_.added, report_.bound*1e3, budget_.elapsedSeconds(), clock()/1e6);
+    if (getenv("PB_TRACE"))
+      fprintf(stderr,
+              "  round %zu promise %.6f ratio %.6f last %.6f range %.4f groups %zu bind %d added %zu bound "
+              "%.6f t=%.2f cpu %.2f\n",
+              round, promise, center_.ratio, priced_.ratio, range_, groups_, master_->ranges_bind,
+              priced_.added, report_.bound * 1e3, budget_.elapsedSeconds(), clock() / 1e6);
     if (groups_ == n && promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
     if (promise - before < kSettled || failures > kPatience) {
       if (groups_ == n) return Outcome::kCovered;
@@ -406,7 +421,9 @@ PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> know
     build(high);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
-    if (getenv("PB_TRACE")) fprintf(stderr, "nodes %zu complete %d peak %u item bound %.6f high %.6f t=%.2f\n", report_.nodes, report_.complete, report_.peak_open, report_.bound*1e3, high*1e3, budget_.elapsedSeconds());
+    if (getenv("PB_TRACE"))
+      fprintf(stderr, "nodes %zu complete %d peak %u item bound %.6f high %.6f t=%.2f\n", report_.nodes,
+              report_.complete, report_.peak_open, report_.bound * 1e3, high * 1e3, budget_.elapsedSeconds());
     if (!closed(high)) search(high, known_sets);
     if (known || !closed(high)) break;
     high *= 2;
@@ -429,7 +446,9 @@ void Bounder::search(double high, std::span<const std::vector<std::uint32_t>> kn
   while (report_.bound < top * (1 - kSearchGap)) {
     const double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
     const Outcome outcome = refute(target);
-    if (getenv("PB_TRACE")) fprintf(stderr, "target %.6f outcome %d bound %.6f sweeps %zu t=%.2f\n", target*1e3, (int)outcome, report_.bound*1e3, report_.sweeps, budget_.elapsedSeconds());
+    if (getenv("PB_TRACE"))
+      fprintf(stderr, "target %.6f outcome %d bound %.6f sweeps %zu t=%.2f\n", target * 1e3, (int)outcome,
+              report_.bound * 1e3, report_.sweeps, budget_.elapsedSeconds());
     if (outcome == Outcome::kStopped) break;
     if (outcome != Outcome::kRefuted) top = target;
   }

@@ -31,8 +31,8 @@ struct PriceMaster::Program {
   double limit = 0;
   std::vector<double> part;  // scratch: by group, what a set covers of it
 
-  // Columns: the factor, for each group one that keeps its price below the upper end of its range and one that
-  // keeps it above the lower end, then the sets.
+  // Columns: the factor, for each group one that keeps its price below the upper end of its range and one
+  // that keeps it above the lower end, then the sets.
   int below(std::size_t group) const { return static_cast<int>(1 + group); }
   int above(std::size_t group) const { return static_cast<int>(1 + groups + group); }
   int column(std::size_t set) const { return static_cast<int>(1 + 2 * groups + set); }

@@ -4,7 +4,8 @@
 // number of devices; its dual values are prices of items and of devices under which no known set is worth
 // more than its device. Method: CLP, from the last basis, while sets are added and switched on and off by
 // their load. Items can be tied into groups whose prices move together, in fixed shares: few numbers settle
-// fast, and the groups are split later. Assumption: none on precision; whoever uses the prices proves by them without this program.
+// fast, and the groups are split later. Assumption: none on precision; whoever uses the prices proves by them
+// without this program.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,10 @@ class PriceMaster {
   bool solve();
 
   // Of the last solution.
-  double factor = 0;                  // devices needed, over devices there are
+  double factor = 0;  // devices needed, over devices there are
   std::vector<double> item_price;
   std::vector<double> device_price;  // by pool; the sum over devices is 1
-  bool ranges_bind = false;  // some price would leave its range
+  bool ranges_bind = false;          // some price would leave its range
 
  private:
   struct Program;

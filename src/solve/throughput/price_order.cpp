@@ -20,7 +20,8 @@ Growth growFrom(const PipelineModel& model, std::uint32_t start) {
   std::vector<std::uint32_t> left(model.netCount());  // items of the net still to come
   std::vector<std::uint8_t> open(model.netCount(), 0), placed(n, 0);
   std::vector<std::uint32_t> opened_at(model.netCount(), 0);
-  for (std::size_t e = 0; e < left.size(); ++e) left[e] = static_cast<std::uint32_t>(model.net_items[e].size());
+  for (std::size_t e = 0; e < left.size(); ++e)
+    left[e] = static_cast<std::uint32_t>(model.net_items[e].size());
   std::vector<std::uint32_t> frontier;  // open nets
   std::uint32_t next_start = 0;
   std::uint32_t item = start;

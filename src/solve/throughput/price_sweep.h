@@ -5,9 +5,9 @@
 // PriceDiagram; whole prizes keep the tables small while loads stay exact, and the inner loops are plain
 // minima over arrays. Only some layers are kept; sets are traced back by computing the layers between again.
 // Assumption: prizes are a matter of choice for the caller, so making them whole costs strength, never
-// validity. Guarantee: no set of load below `leastLoad(p)` and at most the limit has prize p or more (rounding
-// aside), for every p with need <= p <= cap.
-// Complexity: O(nodes * cap) time, O(nodes * cap / sqrt(items)) space.
+// validity. Guarantee: no set of load below `leastLoad(p)` and at most the limit has prize p or more
+// (rounding aside), for every p with need <= p <= cap. Complexity: O(nodes * cap) time, O(nodes * cap /
+// sqrt(items)) space.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,8 @@ class PriceSweep {
   std::vector<double> prizeAfter(double limit) const;
   void spread(std::size_t layer, std::size_t node, const PriceArc& arc, std::uint32_t gain);
   void spreadLayer(std::size_t layer);
-  void stepBack(std::size_t layer, Walk& walk, double slack, Random* random, std::vector<std::uint32_t>& set) const;
+  void stepBack(std::size_t layer, Walk& walk, double slack, Random* random,
+                std::vector<std::uint32_t>& set) const;
 };
 
 }  // namespace allot
