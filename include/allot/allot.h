@@ -9,6 +9,8 @@
 #include "allot/options.h"
 #include "allot/plan.h"
 #include "allot/problem.h"
+#include "allot/prove.h"
 #include "allot/result.h"
 #include "allot/solve.h"
+#include "allot/table.h"
 #include "allot/version.h"
