@@ -188,6 +188,32 @@ TEST(ThroughputBaselines, ReportOnlyPlansThatHold) {
   }
 }
 
+// Four ops wide, 20,000 ops long in all, on eight devices.
+Problem layered() {
+  Maker m(Goal::kThroughput);
+  m.device();
+  for (int d = 1; d < 8; ++d)
+    m.problem.cluster.devices.push_back({"d" + std::to_string(d), ClassId(0), {}, HostId()});
+  Random random(3);
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    const OpId op = m.op({0.1 + random.unit()});
+    if (i >= 4) m.edge(OpId(i - 4 + random.below(2)), op, random.unit());
+  }
+  return std::move(m.done());
+}
+
+TEST(ThroughputBaselines, EndSoonAfterTheLimit) {
+  const Problem problem = layered();
+  for (const char* name : {"pipedream", "mincut-balance", "local-search-restarts"}) {
+    RunOptions options;
+    options.time_limit_seconds = 0.2;
+    const Budget budget(options, nullptr);
+    Recorder recorder;
+    findSolver(name)->solve(problem, budget, recorder);
+    EXPECT_LT(budget.elapsedSeconds(), 2) << name;  // other work may share the machine
+  }
+}
+
 std::string fileText(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
