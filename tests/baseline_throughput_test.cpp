@@ -40,8 +40,9 @@ struct Line {
     }
     return *this;
   }
-  // A backward op without time beside the last one makes it a training problem.
+  // A backward op without time beside the last one makes it a training problem; samples in flight count.
   Line& trains() {
+    maker.problem.modes.in_flight = true;
     const std::size_t last = maker.problem.opCount() - 1;
     const OpId back = maker.op({0});
     maker.problem.graph.op_phase.back() = Phase::kBackward;
@@ -84,10 +85,11 @@ TEST(PipeDream, CountsSamplesInFlightOfTrainingAsLongAsSomethingFits) {
   Line five(2, 5);
   five.ops({1, 1, 1, 1}, {0, 0, 0}, 2).trains();
   EXPECT_EQ(place(five.maker.done(), "pipedream"), (Devices{0, 0, 1, 1, 1}));
-  // Inference holds one sample.
-  Line inference(2, 6);
-  inference.ops({1, 1, 1, 1}, {0, 0, 0}, 2);
-  EXPECT_EQ(place(inference.maker.done(), "pipedream"), (Devices{0, 0, 1, 1}));
+  // So they do where only one sample counts.
+  Line plain(2, 6);
+  plain.ops({1, 1, 1, 1}, {0, 0, 0}, 2).trains();
+  plain.maker.problem.modes.in_flight = false;
+  EXPECT_EQ(place(plain.maker.done(), "pipedream"), (Devices{0, 0, 1, 1, 1}));
 }
 
 TEST(PipeDream, LeavesMachinesIdleRatherThanSplitNothing) {

@@ -153,7 +153,7 @@ SolveResult pipedream(const Problem& problem, const Budget& budget, Progress& pr
     PipeDream planner(problem, budget, order, std::move(machines));
     if (!planner.fitsInMemory()) return {SolveEnd::kNotSuitable, {}};
     for (const bool samples_in_flight : {true, false}) {
-      if (samples_in_flight && !problem.hasTraining()) continue;
+      if (samples_in_flight && !problem.modes.in_flight) continue;
       if (!planner.solve(samples_in_flight)) return {SolveEnd::kStopped, {}};
       if (!planner.found()) continue;
       progress.plan(planner.plan(), "pipedream");
