@@ -29,6 +29,10 @@ bool throughputForMinCut(const Problem& problem) {
          problem.opCount() + problem.graph.tensor_consumers.items.size() <= baseline::kMinCutLimit;
 }
 
+bool throughputForRestarts(const Problem& problem) {
+  return throughput(problem) && problem.opCount() <= baseline::kRestartLimit;
+}
+
 bool completion(const Problem& problem) {
   return problem.goal() == Goal::kCompletion;
 }
@@ -89,7 +93,7 @@ constexpr Solver kBaselines[] = {
 
 constexpr Solver kSlowBaselines[] = {
     {"local-search-restarts", "best single moves from ten random starts", "heuristic: no guarantee",
-     throughput, baseline::restartSearch},
+     throughputForRestarts, baseline::restartSearch},
 };
 
 }  // namespace

@@ -53,6 +53,7 @@ class PipeDream {
     const std::size_t n = blocks_.size();
     const std::size_t row = machines_.size() + 1;
     table_.assign((n + 1) * row, {});
+    cross_.assign(row * row, n);
     for (std::size_t m = 0; m < row; ++m) table_[n * row + m].value = 0;
     for (std::size_t from = n; from-- > 0;) {
       if (from % 64 == 0 && budget_.stopped()) return false;
@@ -111,6 +112,7 @@ class PipeDream {
   bool in_flight_ = false;
   std::vector<double> compute_, bytes_, weights_;  // of all blocks before
   std::vector<std::uint32_t> runs_until_;          // first block from here on that the machine cannot run
+  std::vector<std::size_t> cross_;                 // [machines left * (machines + 1) + replicas], see extend
   std::vector<Entry> table_;                       // [first block * (machines + 1) + machines left]
 
   double stageSeconds(std::size_t from, std::size_t to, std::size_t left, std::size_t replicas) const {
@@ -125,15 +127,10 @@ class PipeDream {
   void extend(Entry& best, std::size_t from, std::size_t left, std::size_t replicas) {
     const std::size_t row = machines_.size() + 1;
     const auto rest = [&](std::size_t to) { return table_[to * row + left - replicas].value; };
-    // The first end at which the stage is no faster than the rest; the best end is there or just before.
-    std::size_t low = from + 1, high = blocks_.size();
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (stageSeconds(from, middle, left, replicas) >= rest(middle))
-        high = middle;
-      else
-        low = middle + 1;
-    }
+    // The first end at which the stage is no faster than the rest; the best end is there or just before. It
+    // never moves to the right when the stage begins further left.
+    std::size_t& low = cross_[left * row + replicas];
+    while (low > from + 1 && stageSeconds(from, low - 1, left, replicas) >= rest(low - 1)) --low;
     for (const std::size_t to : {low, low - 1}) {
       if (to == from) continue;
       const double value = std::max(stageSeconds(from, to, left, replicas), rest(to));
@@ -156,7 +153,7 @@ SolveResult pipedream(const Problem& problem, const Budget& budget, Progress& pr
     PipeDream planner(problem, budget, order, std::move(machines));
     if (!planner.fitsInMemory()) return {SolveEnd::kNotSuitable, {}};
     for (const bool samples_in_flight : {true, false}) {
-      if (samples_in_flight && !problem.hasTraining()) continue;
+      if (samples_in_flight && !problem.modes.in_flight) continue;
       if (!planner.solve(samples_in_flight)) return {SolveEnd::kStopped, {}};
       if (!planner.found()) continue;
       progress.plan(planner.plan(), "pipedream");
