@@ -3,9 +3,10 @@
 // Problem: minimise cost * x, row_lower <= A x <= row_upper, lower <= x <= upper, some x integer.
 // Guarantee: what HiGHS gives. It works in floating point: solutions and bounds hold up to `kMilpTolerance`
 //   per row and column, and the caller takes that off.
-// When time runs out: the best solution and bound so far. It looks at `stopped` between simplex iterations
-//   and between steps of its search; the rare steps in between (presolve, cuts) can take longer than 50 ms on
-//   large models.
+// When time runs out: the best solution and bound so far. It keeps to `seconds` within some 20 ms. `stopped`
+// it
+//   asks between the steps of its search, not inside a linear programme: at the root of a large model one of
+//   these can take a second.
 #pragma once
 
 #include <cstdint>
