@@ -141,7 +141,6 @@ std::vector<CommandOption> makeOptions() {
        kConstraints, &A::forbid);
   list("together", "PATTERN", "keep the ops whose names match on one device; may be repeated", kConstraints,
        &A::together);
-  text("start", 0, "PLAN", "start the search from this plan", kStart, &A::start);
   flag("table", 0, "throughput: also print the best value of every smaller cluster", kTable, &A::table);
   flag("prove", 0, "prove the value of a small problem again, by another method", kProve, &A::prove);
   text("start", 0, "PLAN", "a plan or a split to start the search from", kStart, &A::start);
