@@ -47,6 +47,7 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
   makeOptions();
   makeStates();
   if (suitable(SIZE_MAX)) {
+    compareStates();
     sumNeeds();
     findBarriers();
     sumChains();
@@ -152,6 +153,19 @@ void ChainSearch::makeStates() {
   }
 }
 
+void ChainSearch::compareStates() {
+  constexpr std::size_t kMostCompared = 2048;
+  if (states_ > kMostCompared) return;
+  const std::size_t digits = model_.poolCount() + 1;
+  covers_.assign(states_ * states_, 0);
+  for (std::size_t a = 0; a < states_; ++a) {
+    for (std::size_t b = 0; b < states_; ++b) {
+      covers_[a * states_ + b] = std::equal(&used_[a * digits], &used_[(a + 1) * digits], &used_[b * digits],
+                                            [](std::uint32_t x, std::uint32_t y) { return x <= y; });
+    }
+  }
+}
+
 void ChainSearch::sumNeeds() {
   const std::size_t n = model_.itemCount();
   constexpr std::size_t kY = CapacityWindow::kMost;
@@ -239,14 +253,6 @@ bool ChainSearch::suitable(std::size_t memory_bytes) const {
   constexpr std::size_t kMostStates = 1 << 20, kMostItems = 8192;
   return model_.itemCount() <= kMostItems && states_ <= kMostStates &&
          options_.size() * states_ <= 16 * kMostStates && states_ <= memory_bytes / 1024 / 64;
-}
-
-bool ChainSearch::covers(std::uint32_t a, std::uint32_t b) const {
-  const std::size_t digits = model_.poolCount() + 1;
-  for (std::size_t i = 0; i < digits; ++i) {
-    if (used_[a * digits + i] > used_[b * digits + i]) return false;
-  }
-  return true;
 }
 
 ChainSearch::StageLoad ChainSearch::stageLoad(std::span<const std::uint32_t> items, const StageOption& option,

@@ -99,6 +99,7 @@ class ChainSearch {
   // States: devices used by pool, and stages where those do not tell.
   std::size_t states_ = 1;
   std::vector<std::uint32_t> used_;       // [state * (pools + 1) + pool], last the number of stages
+  std::vector<std::uint8_t> covers_;      // [state * states + state]; empty where there are too many
   std::vector<std::int32_t> next_state_;  // [option * states + state], -1 when devices or stages run out
   std::vector<double> capacity_;          // [state * CapacityWindow::kMost + y] of the devices left
   std::size_t need_words_ = 0;
@@ -109,6 +110,7 @@ class ChainSearch {
 
   void makeOptions();
   void makeStates();
+  void compareStates();
   void sumNeeds();
   void findBarriers();
   void sumChains();
@@ -125,8 +127,10 @@ class ChainSearch {
   std::uint32_t stagesOf(std::uint32_t state) const {
     return used_[(state + 1) * (model_.poolCount() + 1) - 1];
   }
-  // Whether state `a` uses no more of anything than state `b`.
-  bool covers(std::uint32_t a, std::uint32_t b) const;
+  // Whether state `a` is known to use no more of anything than state `b`.
+  bool covers(std::uint32_t a, std::uint32_t b) const {
+    return a == b || (!covers_.empty() && covers_[a * states_ + b] != 0);
+  }
   // What these items would be as a stage with `state` behind it; no load below infinity when they do not fit.
   struct StageLoad {
     double value, forward;

@@ -41,7 +41,7 @@ IdealPacking::IdealPacking(const Csr<std::uint32_t>& first, std::span<const std:
 
 IdealTable::IdealTable(std::size_t words, std::size_t values, std::size_t max_bytes)
     : words_(words), values_(values), slots_(1 << 12) {
-  const std::size_t bytes = (words + values) * sizeof(double) + 16;
+  const std::size_t bytes = (words + values) * sizeof(double) + 32;
   limit_ = static_cast<std::uint32_t>(std::min<std::size_t>(max_bytes / bytes, UINT32_MAX / 4));
   chunks_.resize(limit_ / kChunk + 2);
 }
@@ -61,37 +61,40 @@ void IdealTable::makeChunk(std::uint32_t index) {
 std::uint32_t IdealTable::insert(const std::uint64_t* key, bool& added) {
   added = false;
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash(key) & mask;; at = (at + 1) & mask) {
-    std::atomic<std::uint32_t>& slot = slots_[at];
-    std::uint32_t seen = slot.load(std::memory_order_acquire);
+  const std::uint64_t h = hash(key);
+  for (std::size_t at = (h >> 20) & mask;; at = (at + 1) & mask) {
+    std::atomic<std::uint64_t>& slot = slots_[at];
+    std::uint64_t seen = slot.load(std::memory_order_acquire);
     if (seen == kEmpty) {
       // A few entries beyond the mark, one per thread, do no harm.
-      if (next_.load(std::memory_order_relaxed) >= std::min<std::size_t>(limit_, slots_.size() / 4 * 3))
+      if (next_.load(std::memory_order_relaxed) >= std::min<std::size_t>(limit_, slots_.size() / 2))
         return kFull;
       if (slot.compare_exchange_strong(seen, kBusy, std::memory_order_acq_rel)) {
         const std::uint32_t ideal = next_.fetch_add(1, std::memory_order_relaxed);
         if (ideal / kChunk >= chunk_count_.load(std::memory_order_acquire)) makeChunk(ideal / kChunk);
         std::memcpy(chunks_[ideal / kChunk].keys.get() + ideal % kChunk * words_, key,
                     words_ * sizeof(std::uint64_t));
-        slot.store(ideal + 1, std::memory_order_release);
+        slot.store(slotOf(h, ideal), std::memory_order_release);
         added = true;
         return ideal;
       }
     }
     while (seen == kBusy) seen = slot.load(std::memory_order_acquire);
-    if (seen != kEmpty && std::memcmp(this->key(seen - 1), key, words_ * sizeof(std::uint64_t)) == 0)
-      return seen - 1;
+    const std::uint32_t ideal = static_cast<std::uint32_t>(seen) - 1;
+    if (seen == slotOf(h, ideal) && std::memcmp(this->key(ideal), key, words_ * sizeof(std::uint64_t)) == 0)
+      return ideal;
   }
 }
 
 bool IdealTable::grow() {
   if (next_.load() >= limit_) return false;
-  std::vector<std::atomic<std::uint32_t>> larger(slots_.size() * 4);
+  std::vector<std::atomic<std::uint64_t>> larger(slots_.size() * 4);
   const std::size_t mask = larger.size() - 1;
   for (std::uint32_t ideal = 0; ideal < next_.load(); ++ideal) {
-    std::size_t at = hash(key(ideal)) & mask;
+    const std::uint64_t h = hash(key(ideal));
+    std::size_t at = (h >> 20) & mask;
     while (larger[at].load(std::memory_order_relaxed) != kEmpty) at = (at + 1) & mask;
-    larger[at].store(ideal + 1, std::memory_order_relaxed);
+    larger[at].store(slotOf(h, ideal), std::memory_order_relaxed);
   }
   slots_.swap(larger);
   return true;

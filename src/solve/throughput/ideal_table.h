@@ -5,7 +5,7 @@
 // one bit pattern to one word, and two ideals are equal exactly when their words are: no false matches.
 // Table: open addressing, lock-free; several threads may insert and lower values at once. A value only falls,
 // and the least of all offers is kept, so the table does not depend on the order of the threads.
-// Space: per ideal its words, 8 bytes per value and 8 to 16 bytes of index.
+// Space: per ideal its words, 8 bytes per value and 16 to 32 bytes of index.
 #pragma once
 
 #include <atomic>
@@ -73,7 +73,7 @@ class IdealTable {
 
  private:
   static constexpr std::uint32_t kChunk = 256;
-  static constexpr std::uint32_t kEmpty = 0, kBusy = UINT32_MAX;
+  static constexpr std::uint64_t kEmpty = 0, kBusy = UINT64_MAX;
   struct Chunk {
     std::unique_ptr<std::uint64_t[]> keys;
     std::unique_ptr<std::atomic<double>[]> values;
@@ -82,7 +82,7 @@ class IdealTable {
   std::size_t words_, values_;
   std::uint32_t limit_;  // most ideals
   std::vector<Chunk> chunks_;
-  std::vector<std::atomic<std::uint32_t>> slots_;  // ideal + 1
+  std::vector<std::atomic<std::uint64_t>> slots_;  // upper half of the hash, ideal + 1 below
   std::atomic<std::uint32_t> next_{0};
   std::mutex chunk_mutex_;
   std::atomic<std::uint32_t> chunk_count_{0};
@@ -94,9 +94,12 @@ class IdealTable {
     std::uint64_t h = 0x9E3779B97F4A7C15ull;
     for (std::size_t w = 0; w < words_; ++w) {
       h = (h ^ key[w]) * 0xD6E8FEB86659FD93ull;
-      h ^= h >> 32;
+      h ^= h >> 29;
     }
-    return h;
+    return h * 0xBF58476D1CE4E5B9ull;
+  }
+  static std::uint64_t slotOf(std::uint64_t hash, std::uint32_t ideal) {
+    return (hash & 0xFFFFFFFF00000000ull) | (ideal + 1);
   }
   void makeChunk(std::uint32_t index);
 };
