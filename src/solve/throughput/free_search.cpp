@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/thread_pool.h"
+#include "solve/throughput/free_search_polish.h"
 
 namespace allot {
 namespace {
@@ -15,6 +16,8 @@ constexpr std::size_t kWalks = 8;  // of a round
 constexpr std::size_t kElites = 8;
 constexpr double kSame = 1e-9;  // values closer than this are one elite
 constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 1'500'000;  // of a walk
+constexpr double kNear = 2e-3;        // worth polishing: above the best by less than this part
+constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
 constexpr double kGrowth = 1.3;                                  // of a walk's moves, by round
 
@@ -125,6 +128,8 @@ FreeWalk FreeSearch::plan(std::uint32_t index) {
   } else {
     const std::uint32_t pick = random.below(static_cast<std::uint32_t>(elites_.size()));
     walk.hot = 1e-2 * std::pow(1e-3, random.unit());
+    walk.first_power += random.below(5);
+    walk.last_power = std::max(walk.last_power, walk.first_power);
     walk.start = elites_[kind == 2 ? 0 : pick].places;
   }
   return walk;
@@ -167,7 +172,8 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
   while (!stale() && !budget_.stopped() && !progress_.done() && budget_.elapsedSeconds() < deadline) {
     if (moves_end > 0) {
       if (moves_made_ >= moves_end) break;
-      walk_moves_ = std::min(walk_moves_, std::max<std::uint64_t>(1, (moves_end - moves_made_) / kWalks));
+      walk_moves_ = std::min(
+          walk_moves_, std::max<std::uint64_t>(1, (moves_end - moves_made_) / (kWalks * (1 + kPolish))));
     }
     takeBestPlan();
     std::vector<FreeWalk> walks;
@@ -177,7 +183,14 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
       moves_made_ += walk_moves_;
     }
     std::vector<FreeOutcome> outcomes(kWalks);
-    parallelFor(kWalks, threads, [&](std::size_t w) { outcomes[w] = walkFree(ground_, walks[w], budget_); });
+    std::vector<std::uint64_t> probes(kWalks, 0);
+    const double near = elites_.empty() ? kInfinity : elites_.front().value * (1 + kNear);
+    parallelFor(kWalks, threads, [&](std::size_t w) {
+      outcomes[w] = walkFree(ground_, walks[w], budget_);
+      if (outcomes[w].value < near)
+        probes[w] = polishFree(ground_, outcomes[w], kPolish * walks[w].moves, budget_);
+    });
+    moves_made_ = std::accumulate(probes.begin(), probes.end(), moves_made_);
     bool best_yet = false;
     for (FreeOutcome& outcome : outcomes) best_yet = keep(std::move(outcome)) || best_yet;
     if (best_yet) last_gain_ = moves_made_;
