@@ -11,9 +11,10 @@ constexpr std::uint64_t kPoll = 1 << 14;  // probes between two looks at the clo
 
 class Polisher {
  public:
-  Polisher(const FreeGround& ground, std::uint64_t probes, const Budget& budget)
+  Polisher(const FreeGround& ground, std::uint64_t probes, const Budget& budget, double deadline)
       : ground_(ground),
         budget_(budget),
+        deadline_(deadline),
         most_(probes),
         state_(*ground.model),
         devices_(static_cast<Place>(ground.devices)),
@@ -33,6 +34,7 @@ class Polisher {
  private:
   const FreeGround& ground_;
   const Budget& budget_;
+  double deadline_;
   std::uint64_t most_, probes_ = 0;
   bool ended_ = false;
   NetState state_;
@@ -41,6 +43,7 @@ class Polisher {
   std::vector<std::vector<std::uint32_t>> held_;  // by device, as at the start of the chain
   std::vector<std::uint8_t> moved_;               // by item: part of the chain
 
+  bool late() const { return budget_.stopped() || budget_.elapsedSeconds() > deadline_; }
   bool ok(Place device, const NetState::Sums& sums) const {
     return state_.load(sums) < limit_ && state_.overflow(device, sums) <= 0;
   }
@@ -66,7 +69,7 @@ class Polisher {
       if (moved_[item]) continue;
       for (Place to = 0; to < devices_; ++to) {
         if (to == full || !state_.runs(item, to)) continue;
-        if (probes_ >= most_ || (probes_ % kPoll == 0 && budget_.stopped())) ended_ = true;
+        if (probes_ >= most_ || (probes_ % kPoll == 0 && late())) ended_ = true;
         if (ended_) return false;
         ++probes_;
         const NetState::Change change = state_.probe(item, to);
@@ -92,9 +95,9 @@ class Polisher {
 }  // namespace
 
 std::uint64_t polishFree(const FreeGround& ground, FreeOutcome& outcome, std::uint64_t probes,
-                         const Budget& budget) {
+                         const Budget& budget, double deadline) {
   if (outcome.places.empty() || ground.devices < 2) return 0;
-  Polisher polisher(ground, probes, budget);
+  Polisher polisher(ground, probes, budget, deadline);
   polisher.run(outcome);
   return polisher.probes();
 }

@@ -16,8 +16,9 @@
 
 namespace allot {
 
-// Changes `outcome` to what the chains reach; returns the probes made.
+// Changes `outcome` to what the chains reach before `deadline` (seconds of the budget's clock); returns the
+// probes made.
 std::uint64_t polishFree(const FreeGround& ground, FreeOutcome& outcome, std::uint64_t probes,
-                         const Budget& budget);
+                         const Budget& budget, double deadline);
 
 }  // namespace allot
