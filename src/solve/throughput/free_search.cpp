@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "solve/throughput/free_search_polish.h"
+#include "solve/throughput/linear_dp.h"
 
 namespace allot {
 namespace {
@@ -224,6 +225,8 @@ SolveResult solveFreeSearch(const Problem& problem, const Budget& budget, Progre
   PipelineModel model(problem, PipelineModel::Items::kUnits);
   model.joinFreeItems(false);
   if (3 * NetState::bytes(model) > budget.memory_bytes) return {SolveEnd::kNotSuitable, ""};
+  // Where transfers are heavy, the best chain is a start that walks seldom find by themselves.
+  if (progress.bestPlan() == nullptr) solveLinearDp(problem, budget, progress);
   FreeSearch search(model, budget, progress);
   search.improve(kInfinity, budget.work_limit);
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
