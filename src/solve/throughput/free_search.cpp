@@ -52,6 +52,9 @@ void FreeSearch::takeBestPlan() {
   // Units that were joined may be apart in that plan, so its value can differ here.
   NetState state(model_);
   state.assign(start.places);
+  for (std::uint32_t i = 0; i < model_.itemCount(); ++i) {
+    if (!state.runs(i, start.places[i])) return;
+  }
   start.value = state.overflow() > 0 ? kInfinity : state.value();
   keep(std::move(start));
 }
