@@ -94,7 +94,7 @@ TEST(FreeSearch, FindsTheBestOfTinyProblems) {
   std::size_t problems = 0, found = 0;
   overRandomProblems(1000, 4000, {.ops = 6, .devices = 3}, [&](const Problem& problem, std::uint64_t) {
     const auto best = bruteForce(problem);
-    const Plan plan = search(problem, withWork(4000));
+    const Plan plan = search(problem, withWork(12'000));
     if (!best) {
       EXPECT_FALSE(plan.hasPlan());
       return;

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "base/thread_pool.h"
+#include "solve/throughput/free_search_polish.h"
+#include "solve/throughput/linear_dp.h"
 
 namespace allot {
 namespace {
@@ -13,10 +15,13 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kWalks = 8;  // of a round
 constexpr std::size_t kElites = 8;
-constexpr double kSame = 1e-9;  // values closer than this are one elite
-constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 1'500'000;  // of a walk
+constexpr double kSame = 1e-9;                                       // values closer than this are one elite
+constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 800'000;  // of a walk
+constexpr double kNear = 4e-3;        // worth polishing: above the best by less than this part
+constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
-constexpr double kGrowth = 1.3;                                  // of a walk's moves, by round
+constexpr std::uint64_t kLeastMoves = 100;  // a walk shorter than this is not worth its start
+constexpr double kGrowth = 1.3;             // of a walk's moves, by round
 
 }  // namespace
 
@@ -47,6 +52,9 @@ void FreeSearch::takeBestPlan() {
   // Units that were joined may be apart in that plan, so its value can differ here.
   NetState state(model_);
   state.assign(start.places);
+  for (std::uint32_t i = 0; i < model_.itemCount(); ++i) {
+    if (!state.runs(i, start.places[i])) return;
+  }
   start.value = state.overflow() > 0 ? kInfinity : state.value();
   keep(std::move(start));
 }
@@ -110,7 +118,7 @@ FreeWalk FreeSearch::plan(std::uint32_t index) {
   walk.stream = round_ * kWalks + index + 1;
   walk.moves = walk_moves_;
   walk.first_power = 2 + random.below(2);
-  walk.last_power = 6 + random.below(6);
+  walk.last_power = 5 + random.below(6);
   walk.cold = 1e-5 * std::pow(1e-3, random.unit());
   const std::uint32_t kind = elites_.empty() ? 0 : index % 4;
   if (kind == 0) {
@@ -125,6 +133,8 @@ FreeWalk FreeSearch::plan(std::uint32_t index) {
   } else {
     const std::uint32_t pick = random.below(static_cast<std::uint32_t>(elites_.size()));
     walk.hot = 1e-2 * std::pow(1e-3, random.unit());
+    walk.first_power += random.below(5);
+    walk.last_power = std::max(walk.last_power, walk.first_power);
     walk.start = elites_[kind == 2 ? 0 : pick].places;
   }
   return walk;
@@ -166,8 +176,10 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
   bool better = false;
   while (!stale() && !budget_.stopped() && !progress_.done() && budget_.elapsedSeconds() < deadline) {
     if (moves_end > 0) {
-      if (moves_made_ >= moves_end) break;
-      walk_moves_ = std::min(walk_moves_, std::max<std::uint64_t>(1, (moves_end - moves_made_) / kWalks));
+      const std::uint64_t left = moves_end > moves_made_ ? moves_end - moves_made_ : 0;
+      const std::uint64_t share = left / (kWalks * (1 + kPolish));
+      if (share < kLeastMoves && (round_ > 0 || share == 0)) break;
+      walk_moves_ = std::min(walk_moves_, share);
     }
     takeBestPlan();
     std::vector<FreeWalk> walks;
@@ -177,15 +189,24 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
       moves_made_ += walk_moves_;
     }
     std::vector<FreeOutcome> outcomes(kWalks);
-    parallelFor(kWalks, threads, [&](std::size_t w) { outcomes[w] = walkFree(ground_, walks[w], budget_); });
+    std::vector<std::uint64_t> probes(kWalks, 0);
+    const double near = elites_.empty() ? kInfinity : elites_.front().value * (1 + kNear);
+    parallelFor(kWalks, threads, [&](std::size_t w) {
+      outcomes[w] = walkFree(ground_, walks[w], budget_);
+      if (outcomes[w].value < near)
+        probes[w] = polishFree(ground_, outcomes[w], kPolish * walks[w].moves, budget_, deadline);
+    });
+    moves_made_ = std::accumulate(probes.begin(), probes.end(), moves_made_);
     bool best_yet = false;
     for (FreeOutcome& outcome : outcomes) best_yet = keep(std::move(outcome)) || best_yet;
     if (best_yet) last_gain_ = moves_made_;
     if (best_yet && elites_.front().value < progress_.bestValue())
       better = report(elites_.front().places) || better;
     ++round_;
-    walk_moves_ =
-        std::min(kMostMoves, static_cast<std::uint64_t>(static_cast<double>(walk_moves_) * kGrowth));
+    // Walks that were cut short are no reason for longer ones.
+    if (budget_.elapsedSeconds() < deadline)
+      walk_moves_ =
+          std::min(kMostMoves, static_cast<std::uint64_t>(static_cast<double>(walk_moves_) * kGrowth));
   }
   return better;
 }
@@ -207,6 +228,8 @@ SolveResult solveFreeSearch(const Problem& problem, const Budget& budget, Progre
   PipelineModel model(problem, PipelineModel::Items::kUnits);
   model.joinFreeItems(false);
   if (3 * NetState::bytes(model) > budget.memory_bytes) return {SolveEnd::kNotSuitable, ""};
+  // Where transfers are heavy, the best chain is a start that walks seldom find by themselves.
+  if (progress.bestPlan() == nullptr) solveLinearDp(problem, budget, progress);
   FreeSearch search(model, budget, progress);
   search.improve(kInfinity, budget.work_limit);
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};

@@ -33,7 +33,6 @@ class Walker {
     note();
     if (!ground_.loose.empty() && devices_ > 1) anneal();
     FreeOutcome outcome;
-    outcome.last.assign(state_.places().begin(), state_.places().end());
     outcome.value = kInfinity;
     if (best_ < kInfinity) {
       state_.assign(best_places_);

@@ -2,10 +2,11 @@
 //
 // Problem: lower the largest load; memory above the limits is let in at a price, never kept.
 // Method: the walk goes down a p-norm of the loads (p grows while it cools, so that at first it may trade
-// balance for fewer cut nets and at last only the fullest device counts). Moves: one item; two items in
-// exchange; a cluster, the items of one device tied to an item by nets at least as heavy as a random one; the
-// same cluster gathered from all devices; a run of neighbours in the topological order; two whole devices in
-// exchange.
+// balance for fewer cut nets and at last only the fullest device counts); a slow device weighs as little as
+// the work it saves. Moves: one item; two items in exchange; a cluster, the items of one device tied to an
+// item by nets at least as heavy as a random one; such a cluster gathered from all devices; a run of
+// neighbours in the topological order; the border between two runs; an item that drives others out of the
+// device it goes to; two whole devices in exchange.
 // Guarantee: none on the value; the best assignment met is returned, its value taken afresh.
 // Complexity: a move costs the nets of the items it touches. When time runs out the walk ends with what it
 // has.
@@ -47,7 +48,6 @@ struct FreeWalk {
 struct FreeOutcome {
   double value = 0;  // infinite: nothing within memory was met
   std::vector<Place> places;
-  std::vector<Place> last;  // where the walk ended
 };
 
 FreeOutcome walkFree(const FreeGround& ground, const FreeWalk& walk, const Budget& budget);
