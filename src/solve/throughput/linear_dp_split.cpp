@@ -214,6 +214,7 @@ LinePlan splitLine(const LineModel& model, std::span<const std::uint32_t> order,
                    const Budget& budget) {
   const auto n = static_cast<std::uint32_t>(order.size());
   const auto split = [&](std::vector<std::uint32_t> cuts, double cutoff) {
+    if (budget.stopped()) return LinePlan{};
     return LineSplit(model, order, std::move(cuts), cutoff, options.sequence_seed, budget).run();
   };
   if (n <= kRough) return split(everywhere(n), options.cutoff);
