@@ -22,7 +22,7 @@ namespace allot {
 
 struct RefineOptions {
   std::uint64_t moves = 1'000'000;  // tried
-  double heat = 0.02;               // start temperature, as a share of one full stage's energy
+  double heat = 0.3;                // start temperature, as a share of one full stage's energy
   std::uint64_t seed = 1;
 };
 

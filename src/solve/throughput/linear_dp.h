@@ -10,7 +10,7 @@
 // Complexity: about a dozen splits. Time out: the plans reported so far stand.
 #pragma once
 
-#include <functional>
+#include <span>
 
 #include "allot/solve.h"
 #include "solve/throughput/linear_dp_model.h"
@@ -21,7 +21,7 @@ namespace allot {
 SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress& progress);
 
 // Best split of the orders of `rules`, kept to the stages of `stage_of` unless that is empty, below `cutoff`;
-// without stages where there is none. `seed` picks device sequences where there are too many device states.
+// without stages where there is none. Rule i uses device sequence i where there are too many device states.
 LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
                    std::span<const std::uint32_t> stage_of, double cutoff, const Budget& budget);
 

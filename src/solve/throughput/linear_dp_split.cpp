@@ -11,8 +11,6 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Sums of work are taken in another order than loads.
-constexpr double kSlack = 1 + 1e-9;
 // How many times finer the places around a cut get from one pass to the next.
 constexpr std::uint32_t kZoom = 8;
 // Cells of a rough first split, made where the cut-off is this many times the least value possible.
@@ -82,11 +80,11 @@ class LineSplit {
     bool any = false;
     const double before = cells_.work_before[from];
     const double behind = cells_.work_before.back() - before;
+    const double slack = 1e-9 * cutoff_;  // sums of work are taken in another order than loads
     for (std::size_t state = 0; state < states_.count; ++state) {
       const double share = states_.capacity(state);
-      useful_[state] =
-          cutoff_ == kInfinity || (behind <= cutoff_ * share * kSlack + 1e-300 &&
-                                   before <= cutoff_ * std::max(0.0, 1 - share) * kSlack + 1e-9 * cutoff_);
+      useful_[state] = cutoff_ == kInfinity ||
+                       (behind <= cutoff_ * share + slack && before <= cutoff_ * (1 - share) + slack);
       any = any || useful_[state];
     }
     return any;
@@ -216,6 +214,7 @@ LinePlan splitLine(const LineModel& model, std::span<const std::uint32_t> order,
                    const Budget& budget) {
   const auto n = static_cast<std::uint32_t>(order.size());
   const auto split = [&](std::vector<std::uint32_t> cuts, double cutoff) {
+    if (budget.stopped()) return LinePlan{};
     return LineSplit(model, order, std::move(cuts), cutoff, options.sequence_seed, budget).run();
   };
   if (n <= kRough) return split(everywhere(n), options.cutoff);

@@ -23,6 +23,8 @@ constexpr std::size_t kTop = 300;
 constexpr double kFreshLoss = 1.2;
 // Rounds without gain after which the search ends.
 constexpr std::size_t kIdleRounds = 4;
+constexpr double kColdShare = 0.01;
+constexpr double kNetVisits = 2e7;
 
 // By item: the run of `order` that it is in. Runs hold about equal work, and items of one stage each.
 struct Runs {
@@ -105,9 +107,13 @@ class Cycle {
   LinePlan polish(const LineModel& model, LinePlan plan) {
     RefineOptions options;
     const auto items = static_cast<double>(model.item_count);
-    options.moves =
-        static_cast<std::uint64_t>(effort_ * std::clamp(40 * items, std::min(1e5, 500 * items), 4e6));
-    options.heat = heat_;
+    const double most =
+        std::clamp(40 * items, std::min(1e5, 500 * items), model.item_count > kLarge ? 1.5e6 : 4e6);
+    // A move costs as much as its item has nets: many on coarse levels.
+    const double nets = static_cast<double>(model.net_items.items.size()) / items;
+    options.moves = static_cast<std::uint64_t>(effort_ * std::min(most, kNetVisits / std::max(1.0, nets)));
+    // Where there are few moves for each item, heat would only undo the plan.
+    options.heat = model.item_count > kLarge ? kColdShare * heat_ : heat_;
     options.seed = random_.next();
     if (refineFits(model, plan.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       plan = refineChain(model, std::move(plan), options, budget_);
