@@ -47,11 +47,11 @@ std::vector<Solver> makeSolvers() {
        "optimal for its order under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
-  list.push_back({"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
-                  "a valid bound for every contiguity; finds no plans", packingBoundAccepts,
-                  solvePackingBound});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
+  list.push_back(
+      {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
+       "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound});
   return list;
 }
 

@@ -17,8 +17,12 @@ enum Held : std::uint64_t { kNothing = 1, kAll = 2, kSome = 3 };
 class OpenNets {
  public:
   OpenNets(const PipelineModel& model, std::size_t pool)
-      : model_(model), pool_(pool), slot_(model.netCount(), kNoSlot), seen_(model.netCount(), 0),
-        forgotten_(model.netCount(), 0), producer_seen_(model.netCount(), 0) {}
+      : model_(model),
+        pool_(pool),
+        slot_(model.netCount(), kNoSlot),
+        seen_(model.netCount(), 0),
+        forgotten_(model.netCount(), 0),
+        producer_seen_(model.netCount(), 0) {}
 
   double dearer(std::uint32_t net) const {
     return std::max(model_.cost(net, pool_, true), model_.cost(net, pool_, false));
@@ -55,9 +59,12 @@ class OpenNets {
         next = kSome;
         // Which price it is depends on the side of the producer; until that is known the lower one is due.
         if (held != kSome) {
-          if (producer) cost += take ? send : receive;
-          else if (producer_seen_[net]) cost += take ? receive : send;
-          else cost += least;
+          if (producer)
+            cost += take ? send : receive;
+          else if (producer_seen_[net])
+            cost += take ? receive : send;
+          else
+            cost += least;
         } else if (producer) {
           cost += (take ? send : receive) - least;
         }

@@ -26,13 +26,13 @@ struct PriceArc {
 class PriceDiagram {
  public:
   // Only sets whose load may be at most `limit` have a path for certain.
-  PriceDiagram(const PipelineModel& model, std::size_t pool, std::span<const std::uint32_t> order, double limit,
-               std::size_t max_width);
+  PriceDiagram(const PipelineModel& model, std::size_t pool, std::span<const std::uint32_t> order,
+               double limit, std::size_t max_width);
 
   bool complete = true;
-  std::vector<std::uint32_t> item;         // by layer
-  std::vector<std::uint32_t> layer_begin;  // layers + 1 entries and the end: nodes of layer i
-  std::vector<PriceArc> without, with;     // by node: the layer's item is left out, or taken
+  std::vector<std::uint32_t> item;                // by layer
+  std::vector<std::uint32_t> layer_begin;         // layers + 1 entries and the end: nodes of layer i
+  std::vector<PriceArc> without, with;            // by node: the layer's item is left out, or taken
   std::vector<double> least_before, least_after;  // by node: cheapest way from the root, to the end
 
   std::size_t layers() const { return item.size(); }

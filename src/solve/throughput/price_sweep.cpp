@@ -13,8 +13,9 @@ constexpr std::size_t kEntriesPerPoll = 2000000;
 constexpr double kLoadPrices[] = {0, 0.7, 1, 1.4, 2.2, 4};
 
 // target[i] = min(target[i], source[i] + cost), the loop that takes the time.
-inline __attribute__((always_inline)) void lowerAll(const double* __restrict source, double* __restrict target,
-                                                    std::int64_t count, double cost) {
+inline __attribute__((always_inline)) void lowerAll(const double* __restrict source,
+                                                    double* __restrict target, std::int64_t count,
+                                                    double cost) {
   for (std::int64_t i = 0; i < count; ++i) {
     const double load = source[i] + cost;
     target[i] = load < target[i] ? load : target[i];
@@ -40,7 +41,8 @@ const auto lower = lowerNarrow;
 
 PriceSweep::PriceSweep(const PriceDiagram& diagram)
     : diagram_(diagram),
-      stride_(std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(static_cast<double>(diagram.layers()))))) {}
+      stride_(std::max<std::size_t>(
+          1, static_cast<std::size_t>(std::sqrt(static_cast<double>(diagram.layers()))))) {}
 
 // For each node, an upper bound on the prize that the rest of a path can add: for any price of load, the best
 // path by prize less paid load plus the price of all the load that is left.
@@ -80,7 +82,8 @@ void PriceSweep::spread(std::size_t layer, std::size_t node, const PriceArc& arc
   lower(from + (first - low), into + (first + gain - child_low), last - first + 1, cost);
   if (child_high < cap_) return;
   double best = into[child_high - child_low];
-  for (std::int64_t p = std::max(first, last + 1); p <= high; ++p) best = std::min(best, from[p - low] + cost);
+  for (std::int64_t p = std::max(first, last + 1); p <= high; ++p)
+    best = std::min(best, from[p - low] + cost);
   into[child_high - child_low] = best;
 }
 
@@ -92,8 +95,8 @@ void PriceSweep::spreadLayer(std::size_t layer) {
   }
 }
 
-bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, std::uint32_t cap, double limit,
-                     const Budget& budget) {
+bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, std::uint32_t cap,
+                     double limit, const Budget& budget) {
   need_ = need;
   cap_ = cap;
   const std::size_t layers = diagram_.layers(), nodes = diagram_.nodeCount();
@@ -110,6 +113,7 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
   size_[0] = 1;
   reached[0] = 1;
   std::size_t entries = 0;
+  entries_ = 0;
   for (std::size_t layer = 0; layer < layers; ++layer) {
     const std::size_t begin = diagram_.layer_begin[layer], end = diagram_.layer_begin[layer + 1];
     const std::size_t next_end = diagram_.layer_begin[layer + 2];
@@ -147,6 +151,7 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
     spreadLayer(layer);
     // The next layer but one takes over the space.
     if (!kept(layer) && layer + 2 <= layers) tables_[layer].swap(tables_[layer + 2]);
+    entries_ += size;
     entries += size;
     if (entries > kEntriesPerPoll) {
       entries = 0;
@@ -185,7 +190,8 @@ void PriceSweep::stepBack(std::size_t layer, Walk& walk, double slack, Random* r
     for (const bool take : {false, true}) {
       const PriceArc& arc = (take ? diagram_.with : diagram_.without)[parent];
       const std::uint32_t gain = take ? prize_[layer] : 0;
-      if (arc.to != static_cast<std::int32_t>(walk.node) || (walk.prize < gain && walk.prize != cap_)) continue;
+      if (arc.to != static_cast<std::int32_t>(walk.node) || (walk.prize < gain && walk.prize != cap_))
+        continue;
       const std::uint32_t top = low_[parent] + size_[parent] - 1;
       // At the cap several prizes of the parent lead here.
       const std::uint32_t from = std::max(low_[parent], walk.prize > gain ? walk.prize - gain : 0);

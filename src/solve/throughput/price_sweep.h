@@ -5,9 +5,9 @@
 // PriceDiagram; whole prizes keep the tables small while loads stay exact, and the inner loops are plain
 // minima over arrays. Only some layers are kept; sets are traced back by computing the layers between again.
 // Assumption: prizes are a matter of choice for the caller, so making them whole costs strength, never
-// validity. Guarantee: no set of load below `leastLoad(p)` and at most the limit has prize p or more (rounding
-// aside), for every p with need <= p <= cap.
-// Complexity: O(nodes * cap) time, O(nodes * cap / sqrt(items)) space.
+// validity. Guarantee: no set of load below `leastLoad(p)` and at most the limit has prize p or more
+// (rounding aside), for every p with need <= p <= cap. Complexity: O(nodes * cap) time, O(nodes * cap /
+// sqrt(items)) space.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,9 @@ class PriceSweep {
   // The largest prize within a load; `need - 1` (or 0) when there is none of `need`.
   std::uint32_t mostPrize(double load) const;
 
+  // Table entries of the last run.
+  std::size_t entries() const { return entries_; }
+
   // A set with this prize or more and at most this load (rounding aside), which leastLoad must allow.
   struct Wish {
     std::uint32_t prize;
@@ -56,6 +59,7 @@ class PriceSweep {
   std::size_t stride_;                // between layers that are kept
   std::vector<std::uint32_t> prize_;  // by layer
   std::uint32_t need_ = 0, cap_ = 0;
+  std::size_t entries_ = 0;
   // Node's row in the table of its layer: least loads for prizes low_[node] ... low_[node] + size_[node] - 1.
   std::vector<std::size_t> begin_;
   std::vector<std::uint32_t> low_, size_;
@@ -66,7 +70,8 @@ class PriceSweep {
   std::vector<double> prizeAfter(double limit) const;
   void spread(std::size_t layer, std::size_t node, const PriceArc& arc, std::uint32_t gain);
   void spreadLayer(std::size_t layer);
-  void stepBack(std::size_t layer, Walk& walk, double slack, Random* random, std::vector<std::uint32_t>& set) const;
+  void stepBack(std::size_t layer, Walk& walk, double slack, Random* random,
+                std::vector<std::uint32_t>& set) const;
 };
 
 }  // namespace allot
