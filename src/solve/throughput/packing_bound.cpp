@@ -25,14 +25,17 @@ constexpr double kRounding = 2e-10;
 constexpr std::size_t kMaxItems = 4000, kMaxWidth = 1024, kMaxNodes = 100000;
 // A sweep tells as many prizes of a device apart as this many table entries allow.
 constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
+constexpr double kResolutionPerItem = 100;
 constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
-constexpr double kCheapEntries = 1e6;  // table entries that are spent anyway
+constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
 constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
 constexpr std::uint32_t kSetsPerSweep = 32;
 constexpr double kKeepWorth = 0.9;  // sets of less, as a share of their device, are forgotten in time
 // Search over loads.
 constexpr int kMaxDoublings = 60;
-constexpr double kSearchGap = 1e-6;  // loads closer than this are not told apart
+constexpr double kSearchGap = 1e-4;  // loads closer than this are not told apart
+constexpr double kNothing = 1e-6;    // of the first load: less is not worth a bound
+constexpr double kLastStep = 2e-3;   // from here on, the known value itself is the target
 constexpr double kStep = 0.3;        // of the way from the bound to the least load that could not be refuted
 // Search for prices around the best so far, the center.
 constexpr double kPull = 0.5;  // of the way from the program's prices to the center
@@ -102,7 +105,7 @@ class Bounder {
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
   bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
   double resolution(std::size_t pool) const;
-  bool closed(double high) const { return report_.bound >= high * (1 - 1e-9); }
+  bool closed(double high) const { return report_.bound >= high * (1 - kOptimalGap); }
   void search(double high, std::span<const std::vector<std::uint32_t>> known_sets);
   void tie(std::size_t groups);
   void setRanges();
@@ -159,8 +162,9 @@ bool Bounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, 
 }
 
 double Bounder::resolution(std::size_t pool) const {
+  const double most = std::min(kMaxResolution, kResolutionPerItem * static_cast<double>(model_.itemCount()));
   return std::clamp(kSweepEntries / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
-                    kMaxResolution);
+                    std::max(kMinResolution, most));
 }
 
 // The least load T at which the devices together can be worth `total`; every T below it is refuted.
@@ -289,6 +293,7 @@ void Bounder::setRanges() {
 }
 
 Bounder::Outcome Bounder::refute(double target) {
+  if (stopped()) return Outcome::kStopped;
   master_->setLimit(target * (1 + kRounding));
   const std::size_t n = model_.itemCount();
   center_.ratio = 0;
@@ -378,11 +383,15 @@ void Bounder::search(double high, std::span<const std::vector<std::uint32_t>> kn
   center_.item_price = std::move(start.item);
   center_.device_price = std::move(start.device);
   double top = high;
-  while (report_.bound < top * (1 - kSearchGap)) {
-    const double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
+  bool untried = true;  // nothing has resisted yet
+  while (report_.bound < top * (1 - (untried ? kOptimalGap : kSearchGap)) && top > kNothing * high) {
+    double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
+    if (untried && report_.bound > top * (1 - kLastStep)) target = top;
     const Outcome outcome = refute(target);
     if (outcome == Outcome::kStopped) break;
-    if (outcome != Outcome::kRefuted) top = target;
+    if (outcome == Outcome::kRefuted) continue;
+    top = target;
+    untried = false;
   }
 }
 
