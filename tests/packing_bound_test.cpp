@@ -125,7 +125,8 @@ TEST(PackingBound, SweepFindsTheBestSet) {
           const double most = by_chance ? least[p] + random.unit() : least[p] + 1e-9;
           std::uint32_t mask = 0, worth = 0;
           const PriceSweep::Wish wish{p, most, by_chance};
-          for (const std::uint32_t v : sweep.sets({&wish, 1}, random).front()) {
+          const auto sets = sweep.sets({&wish, 1}, random);
+          for (const std::uint32_t v : sets.front()) {
             mask |= 1u << v;
             worth += prize[v];
           }
