@@ -26,6 +26,7 @@ constexpr std::size_t kMaxItems = 4000, kMaxWidth = 1024, kMaxNodes = 100000;
 // A sweep tells as many prizes of a device apart as this many table entries allow.
 constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
 constexpr double kResolutionPerItem = 100;
+constexpr double kMaxTotalPrize = 1e8;
 constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
 constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
 constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
@@ -199,6 +200,9 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   for (std::size_t k = 0; k < pools; ++k) {
     if (device_price[k] > 0) scale = std::min(scale, resolution(k) / (device_price[k] * expected));
   }
+  // Sums of prizes stay far from the ends of their types whatever the prices are.
+  const double sum = std::accumulate(item_price.begin(), item_price.end(), 0.0);
+  scale = std::min(scale, kMaxTotalPrize / std::max(sum, 1e-300));
   std::vector<std::uint32_t>& prize = priced_.prize;
   prize.resize(n);
   std::vector<std::uint32_t> caps(pools);
@@ -310,7 +314,7 @@ Bounder::Outcome Bounder::refute(double target) {
   range_ = kFirstRange;
   std::size_t failures = 0;
   double pull = kPull;
-  for (std::size_t round = 0;; ++round) {
+  for (;;) {
     if (stopped()) return Outcome::kStopped;
     setRanges();
     if (!master_->solve(budget_)) return stopped() ? Outcome::kStopped : Outcome::kStuck;
