@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -53,7 +54,7 @@ double loadOf(const PipelineModel& model, std::size_t pool, std::uint32_t mask) 
 
 TEST(PackingBound, NeverAboveTheOptimum) {
   std::size_t tried = 0, closed = 0;
-  for (std::uint64_t seed = 0; tried < 2500; ++seed) {
+  for (std::uint64_t seed = 0; tried < 2000; ++seed) {
     const Problem problem = randomProblem(seed, Goal::kThroughput, {6, 4});
     if (!packingBoundAccepts(problem)) continue;
     const auto best = bruteForce(problem);
@@ -63,12 +64,11 @@ TEST(PackingBound, NeverAboveTheOptimum) {
     const Budget budget = smallBudget();
     PipelineModel model(problem, PipelineModel::Items::kUnits);
     if (seed % 2 == 0) model.joinFreeItems(false);
-    // Without a known value, with the best one, and with one above it.
-    for (const double upper : {kInfinity, *best, 1.3 * *best + 0.1}) {
-      const double bound = packingBound(model, upper, budget).bound;
-      ASSERT_LE(bound, *best * (1 + 1e-9)) << "upper " << upper;
-      if (upper == *best) closed += bound >= *best * (1 - 1e-9);
-    }
+    // Without a known value, with the best one, or with one above it.
+    const double upper = std::array{kInfinity, *best, 1.3 * *best + 0.1}[seed % 3];
+    const double bound = packingBound(model, upper, budget).bound;
+    ASSERT_LE(bound, *best * (1 + 1e-9)) << "upper " << upper;
+    closed += bound >= *best * (1 - 1e-9);
   }
   // Most tiny problems are closed outright.
   EXPECT_GT(closed, tried / 3);
@@ -125,7 +125,8 @@ TEST(PackingBound, SweepFindsTheBestSet) {
           const double most = by_chance ? least[p] + random.unit() : least[p] + 1e-9;
           std::uint32_t mask = 0, worth = 0;
           const PriceSweep::Wish wish{p, most, by_chance};
-          for (const std::uint32_t v : sweep.sets({&wish, 1}, random).front()) {
+          const auto sets = sweep.sets({&wish, 1}, random);
+          for (const std::uint32_t v : sets.front()) {
             mask |= 1u << v;
             worth += prize[v];
           }

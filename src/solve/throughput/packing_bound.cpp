@@ -10,6 +10,7 @@
 #include "solve/throughput/price_diagram.h"
 #include "solve/throughput/price_master.h"
 #include "solve/throughput/price_order.h"
+#include "solve/throughput/price_start.h"
 #include "solve/throughput/price_sweep.h"
 
 namespace allot {
@@ -20,37 +21,40 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Sums of a plan and of a path are taken in different orders; loads within this share count as equal, and
 // bounds are lowered by it.
 constexpr double kRounding = 2e-10;
-constexpr std::size_t kMaxItems = 20000;
-constexpr std::size_t kMaxWidth = 1024;
-constexpr std::size_t kMaxNodes = 400000;
-const double kSweepWork = getenv("SWORK") ? atof(getenv("SWORK")) : 3e7;   // table entries of a sweep
-const double kMaxResolution = getenv("RES") ? atof(getenv("RES")) : 6000;  // prize of a device
-constexpr double kMinResolution = 100;
+// Sizes beyond which it does not start, or forgets nets.
+constexpr std::size_t kMaxItems = 4000, kMaxWidth = 1024, kMaxNodes = 100000;
+// A sweep tells as many prizes of a device apart as this many table entries allow.
+constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
+constexpr double kResolutionPerItem = 100;
+constexpr double kMaxTotalPrize = 1e8;
+constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
+constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
+constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
+constexpr std::uint32_t kSetsPerSweep = 32;
+constexpr double kKeepWorth = 0.9;  // sets of less, as a share of their device, are forgotten in time
+// Search over loads.
 constexpr int kMaxDoublings = 60;
-constexpr double kSearchGap = 1e-6;    // loads closer than this are not told apart by the search
-constexpr double kStep = 0.4;          // of the way from the bound to the least load that cannot be refuted
+constexpr double kSearchGap = 1e-4;  // loads closer than this are not told apart
+constexpr double kNothing = 1e-6;    // of the first load: less is not worth a bound
+constexpr double kLastStep = 2e-3;   // from here on, the known value itself is the target
+constexpr double kStep = 0.3;        // of the way from the bound to the least load that could not be refuted
+// Search for prices around the best so far, the center.
+constexpr double kPull = 0.5;  // of the way from the program's prices to the center
+constexpr double kFirstRange = 0.05, kLeastRange = 1e-4;
+constexpr double kSettled = 5e-4;      // hope for less is not worth a round
 constexpr std::size_t kPatience = 15;  // rounds without a better center
-const std::size_t kFirstGroups = getenv("GROUPS0") ? atoi(getenv("GROUPS0")) : 24;
-constexpr double kLightNet = 0.05;  // of the target
-const double kFirstRange = getenv("RANGE") ? atof(getenv("RANGE")) : 0.05;
-const double kSettled = getenv("SETTLED") ? atof(getenv("SETTLED")) : 2e-4;
-const std::uint32_t kSetsPerSweep = getenv("SETS") ? atoi(getenv("SETS")) : 16;
-const double kPull = getenv("PULL") ? atof(getenv("PULL")) : 0.5;
-constexpr double kPrizeRoom = 1.2;   // prizes are told apart up to this multiple of what is expected
-constexpr double kCheapSweep = 1e6;  // table entries that are spent anyway
+constexpr std::size_t kFirstGroups = 24, kMaxGroups = 600;
+constexpr double kLightNet = 0.05;  // of the target: groups of items pay where no net costs more
+// Table entries after which it ends, some 20 s; linear programs count by their pivots.
+constexpr double kMaxWork = 1.2e10;
+constexpr double kWorkPerPivot = 4e4;
+constexpr std::uint64_t kStream = 11;  // of random numbers
 
 class Bounder {
  public:
   Bounder(const PipelineModel& model, double upper, const Budget& budget,
           const std::function<void(double)>& on_better)
-      : model_(model),
-        upper_(upper),
-        budget_(budget),
-        on_better_(on_better),
-        order_(sweepOrder(model)),
-        random_(budget.seed, 11) {
-    report_.peak_open = order_.peak_open;
-  }
+      : model_(model), upper_(upper), budget_(budget), on_better_(on_better), random_(budget.seed, kStream) {}
 
   PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets);
 
@@ -85,6 +89,7 @@ class Bounder {
   std::vector<std::uint32_t> group_of_;  // by item: tied prices
   std::size_t groups_ = 0;
   double heaviest_net_ = 0;
+  double work_ = 0;
   double range_ = 0;  // of prices around the center, as a share of them
 
   void raise(double bound) {
@@ -92,14 +97,16 @@ class Bounder {
     report_.bound = bound;
     if (on_better_) on_better_(bound);
   }
-  std::vector<double> shareOfWork(std::vector<double>& device_price) const;
+  bool stopped() const {
+    return budget_.stopped() || work_ > kMaxWork ||
+           (budget_.work_limit > 0 && report_.sweeps >= budget_.work_limit);
+  }
   void build(double limit);
   double itemBound() const;
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
   bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
   double resolution(std::size_t pool) const;
-  double firstGuess() const;
-  bool closed(double high) const { return report_.bound >= high * (1 - 1e-9); }
+  bool closed(double high) const { return report_.bound >= high * (1 - kOptimalGap); }
   void search(double high, std::span<const std::vector<std::uint32_t>> known_sets);
   void tie(std::size_t groups);
   void setRanges();
@@ -123,55 +130,6 @@ double Bounder::loadOf(std::size_t pool, std::span<const std::uint32_t> items) c
       load += model_.cost(e, pool, in[model_.net_producer[e]]);
   }
   return load;
-}
-
-// Prices under which work that can be split at will keeps every device equally busy: an item costs its time
-// on the pool where that is cheapest. All items together are worth the load of that split; a start for the
-// search.
-std::vector<double> Bounder::shareOfWork(std::vector<double>& device_price) const {
-  const std::size_t n = model_.itemCount(), pools = model_.poolCount();
-  std::vector<double> weight(pools), best_weight, load(pools);
-  double devices = 0, best = -1;
-  for (const double count : counts_) devices += count;
-  weight.assign(pools, 1 / devices);
-  constexpr int kRounds = 300;
-  for (int round = 0; round < kRounds; ++round) {
-    std::fill(load.begin(), load.end(), 0.0);
-    double worth = 0;
-    for (std::size_t v = 0; v < n; ++v) {
-      std::size_t cheapest = pools;
-      for (std::size_t k = 0; k < pools; ++k) {
-        if (!model_.runs(v, k)) continue;
-        if (cheapest == pools || weight[k] * model_.time(v, k) < weight[cheapest] * model_.time(v, cheapest))
-          cheapest = k;
-      }
-      if (cheapest == pools) continue;
-      worth += weight[cheapest] * model_.time(v, cheapest);
-      load[cheapest] += model_.time(v, cheapest) / counts_[cheapest];
-    }
-    if (worth > best) {
-      best = worth;
-      best_weight = weight;
-    }
-    if (worth <= 0) break;
-    double sum = 0;
-    const double step = 0.5 / std::sqrt(1.0 + round);
-    for (std::size_t k = 0; k < pools; ++k) {
-      weight[k] *= std::exp(std::clamp(step * (load[k] / worth - 1), -1.0, 1.0));
-      sum += counts_[k] * weight[k];
-    }
-    for (double& w : weight) w /= sum;
-  }
-  device_price = best_weight;
-  std::vector<double> price(n, best > 0 ? 0.0 : 1.0 / static_cast<double>(n));
-  for (std::size_t v = 0; best > 0 && v < n; ++v) {
-    double least = kInfinity;
-    for (std::size_t k = 0; k < pools; ++k) {
-      if (model_.runs(v, k)) least = std::min(least, best_weight[k] * model_.time(v, k));
-    }
-    price[v] = least < kInfinity ? least / best : 0;
-  }
-  return price;
 }
 
 void Bounder::build(double limit) {
@@ -205,8 +163,9 @@ bool Bounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, 
 }
 
 double Bounder::resolution(std::size_t pool) const {
-  return std::clamp(kSweepWork / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
-                    kMaxResolution);
+  const double most = std::min(kMaxResolution, kResolutionPerItem * static_cast<double>(model_.itemCount()));
+  return std::clamp(kSweepEntries / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
+                    std::max(kMinResolution, most));
 }
 
 // The least load T at which the devices together can be worth `total`; every T below it is refuted.
@@ -241,6 +200,9 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   for (std::size_t k = 0; k < pools; ++k) {
     if (device_price[k] > 0) scale = std::min(scale, resolution(k) / (device_price[k] * expected));
   }
+  // Sums of prizes stay far from the ends of their types whatever the prices are.
+  const double sum = std::accumulate(item_price.begin(), item_price.end(), 0.0);
+  scale = std::min(scale, kMaxTotalPrize / std::max(sum, 1e-300));
   std::vector<std::uint32_t>& prize = priced_.prize;
   prize.resize(n);
   std::vector<std::uint32_t> caps(pools);
@@ -259,12 +221,13 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
   double worth_of_all = 0;
   for (std::size_t k = 0; k < pools; ++k) {
     const double worth = device_price[k] * scale;
-    const double room =
-        std::max(worth * expected * kPrizeRoom, kCheapSweep / static_cast<double>(diagrams_[k].nodeCount()));
+    const double room = std::max(worth * expected * kPrizeRoom,
+                                 kCheapEntries / static_cast<double>(diagrams_[k].nodeCount()));
     caps[k] = static_cast<std::uint32_t>(std::min(std::ceil(room) + 8, static_cast<double>(total) + 1));
-    const auto need = static_cast<std::uint32_t>(worth * 0.9);
+    const auto need = static_cast<std::uint32_t>(worth * kNeededPrize);
     if (!sweeps_[k].run(prize, need, caps[k], limit_, budget_)) return false;
     ++report_.sweeps;
+    work_ += static_cast<double>(sweeps_[k].entries());
     const std::uint32_t most = sweeps_[k].mostPrize(limit);
     priced_.most[k] = most;
     worth_of_all += counts_[k] * most;
@@ -274,6 +237,7 @@ bool Bounder::price(const std::vector<double>& item_price, const std::vector<dou
     std::vector<PriceSweep::Wish> wishes{{most, sweeps_[k].leastLoad(most), false}};
     for (std::uint32_t i = 1; i < kSetsPerSweep; ++i)
       wishes.push_back({most - (most - base) * i / kSetsPerSweep, limit, true});
+    work_ += static_cast<double>(sweeps_[k].entries());
     for (const auto& set : sweeps_[k].sets(wishes, random_)) priced_.added += addSet(k, set, target);
   }
   raise(refutedBelow(total, caps) * (1 - kRounding) * (1 - kRounding));
@@ -307,9 +271,7 @@ void Bounder::tie(std::size_t groups) {
     base[v] = center_.item_price[v] + least;
     passed += base[v];
     group_of_[v] = groups == n ? static_cast<std::uint32_t>(i) : group;
-    if (passed >= total * (group + 1) / static_cast<double>(groups)) {
-      while (passed >= total * (group + 1) / static_cast<double>(groups) && group + 1 < groups) ++group;
-    }
+    while (passed >= total * (group + 1) / static_cast<double>(groups) && group + 1 < groups) ++group;
   }
   // Numbers without gaps.
   std::vector<std::uint32_t> number(groups, 0);
@@ -317,6 +279,7 @@ void Bounder::tie(std::size_t groups) {
   groups_ = std::accumulate(number.begin(), number.end(), std::size_t{0});
   std::exclusive_scan(number.begin(), number.end(), number.begin(), 0u);
   for (std::uint32_t& g : group_of_) g = number[g];
+  master_->keepWorth(center_.item_price, center_.device_price, kKeepWorth);
   master_->tie(group_of_, base);
 }
 
@@ -334,6 +297,7 @@ void Bounder::setRanges() {
 }
 
 Bounder::Outcome Bounder::refute(double target) {
+  if (stopped()) return Outcome::kStopped;
   master_->setLimit(target * (1 + kRounding));
   const std::size_t n = model_.itemCount();
   center_.ratio = 0;
@@ -343,27 +307,23 @@ Bounder::Outcome Bounder::refute(double target) {
   }
   if (closed(target)) return Outcome::kRefuted;
   // Where transfers weigh little, prices stay near the work of the items and runs of them move together.
-  std::size_t wanted = n;
-  if (heaviest_net_ < kLightNet * target) wanted = std::max(kFirstGroups, groups_ / 4);
+  const std::size_t most_groups = std::min(n, kMaxGroups);
+  std::size_t wanted = most_groups;
+  if (heaviest_net_ < kLightNet * target) wanted = std::min(most_groups, std::max(kFirstGroups, groups_ / 4));
   tie(wanted);
   range_ = kFirstRange;
   std::size_t failures = 0;
   double pull = kPull;
-  for (std::size_t round = 0;; ++round) {
-    if (budget_.stopped()) return Outcome::kStopped;
+  for (;;) {
+    if (stopped()) return Outcome::kStopped;
     setRanges();
-    if (!master_->solve()) return Outcome::kStuck;
+    if (!master_->solve(budget_)) return stopped() ? Outcome::kStopped : Outcome::kStuck;
+    work_ += kWorkPerPivot * static_cast<double>(master_->pivots);
     const double promise = master_->factor, before = center_.ratio;
-    if (getenv("PB_TRACE"))
-      fprintf(stderr,
-              "  round %zu promise %.6f ratio %.6f last %.6f range %.4f groups %zu bind %d added %zu bound "
-              "%.6f t=%.2f cpu %.2f\n",
-              round, promise, center_.ratio, priced_.ratio, range_, groups_, master_->ranges_bind,
-              priced_.added, report_.bound * 1e3, budget_.elapsedSeconds(), clock() / 1e6);
-    if (groups_ == n && promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
+    if (wanted >= most_groups && promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
     if (promise - before < kSettled || failures > kPatience) {
-      if (groups_ == n) return Outcome::kCovered;
-      wanted *= 2;
+      if (wanted >= most_groups) return Outcome::kCovered;
+      wanted = std::min(2 * wanted, most_groups);
       tie(wanted);
       failures = 0;
       range_ = std::max(range_, kFirstRange / 4);
@@ -380,7 +340,7 @@ Bounder::Outcome Bounder::refute(double target) {
       failures = 0;
       range_ = std::min(1.0, range_ * 1.5);
     } else if (++failures % 3 == 0) {
-      range_ = std::max(1e-4, range_ * 0.7);
+      range_ = std::max(kLeastRange, range_ * 0.7);
     }
     if (priced_.added == 0 && center_.ratio <= before) {
       if (pull == 0) failures = kPatience + 1;
@@ -391,39 +351,21 @@ Bounder::Outcome Bounder::refute(double target) {
   }
 }
 
-// A load that some plan may stay below, when none is known: twice what the largest item and the mean need.
-double Bounder::firstGuess() const {
-  double most = 0, total = 0, devices = 0;
-  for (std::size_t v = 0; v < model_.itemCount(); ++v) {
-    double least = kInfinity;
-    for (std::size_t k = 0; k < model_.poolCount(); ++k) least = std::min(least, model_.time(v, k));
-    if (least == kInfinity) continue;
-    most = std::max(most, least);
-    total += least;
-  }
-  for (const double count : counts_) devices += count;
-  const double guess = 2 * std::max(most, total / devices);
-  if (guess > 0) return guess;
-  // All work is free: only transfers can cost.
-  return std::max(1e-9, *std::max_element(model_.send.begin(), model_.send.end()));
-}
-
 PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> known_sets) {
   const std::size_t n = model_.itemCount();
   if (n == 0 || n > kMaxItems || upper_ <= 0) return report_;
+  order_ = sweepOrder(model_);
+  report_.peak_open = order_.peak_open;
   for (const Pool& pool : model_.pools) counts_.push_back(static_cast<double>(pool.devices.size()));
   for (const std::vector<double>* costs : {&model_.send, &model_.receive}) {
     for (const double cost : *costs) heaviest_net_ = std::max(heaviest_net_, cost);
   }
   const bool known = upper_ < kInfinity;
-  double high = known ? upper_ : firstGuess();
-  for (int doubling = 0; doubling < kMaxDoublings && !budget_.stopped(); ++doubling) {
+  double high = known ? upper_ : firstLoad(model_, counts_);
+  for (int doubling = 0; doubling < kMaxDoublings && !stopped(); ++doubling) {
     build(high);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
-    if (getenv("PB_TRACE"))
-      fprintf(stderr, "nodes %zu complete %d peak %u item bound %.6f high %.6f t=%.2f\n", report_.nodes,
-              report_.complete, report_.peak_open, report_.bound * 1e3, high * 1e3, budget_.elapsedSeconds());
     if (!closed(high)) search(high, known_sets);
     if (known || !closed(high)) break;
     high *= 2;
@@ -441,16 +383,19 @@ void Bounder::search(double high, std::span<const std::vector<std::uint32_t>> kn
         addSet(k, set, high);
     }
   }
-  center_.item_price = shareOfWork(center_.device_price);
+  SplitPrices start = splitPrices(model_, counts_);
+  center_.item_price = std::move(start.item);
+  center_.device_price = std::move(start.device);
   double top = high;
-  while (report_.bound < top * (1 - kSearchGap)) {
-    const double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
+  bool untried = true;  // nothing has resisted yet
+  while (report_.bound < top * (1 - (untried ? kOptimalGap : kSearchGap)) && top > kNothing * high) {
+    double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
+    if (untried && report_.bound > top * (1 - kLastStep)) target = top;
     const Outcome outcome = refute(target);
-    if (getenv("PB_TRACE"))
-      fprintf(stderr, "target %.6f outcome %d bound %.6f sweeps %zu t=%.2f\n", target * 1e3, (int)outcome,
-              report_.bound * 1e3, report_.sweeps, budget_.elapsedSeconds());
     if (outcome == Outcome::kStopped) break;
-    if (outcome != Outcome::kRefuted) top = target;
+    if (outcome == Outcome::kRefuted) continue;
+    top = target;
+    untried = false;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "solve/throughput/price_master.h"
 
+#include <ClpEventHandler.hpp>
 #include <ClpSimplex.hpp>
 #include <algorithm>
 #include <numeric>
@@ -11,6 +12,23 @@ namespace {
 
 // A set that is switched off keeps its column with no room.
 constexpr double kOff = 0;
+
+// Ends the simplex method when the budget does.
+class StopHandler : public ClpEventHandler {
+ public:
+  explicit StopHandler(const Budget& budget) : budget_(budget) {}
+  int event(Event what) override {
+    const bool polls =
+        what == endOfFactorization || (what == endOfIteration && ++count_ % kPivotsPerPoll == 0);
+    return polls && budget_.stopped() ? 0 : -1;
+  }
+  ClpEventHandler* clone() const override { return new StopHandler(*this); }
+
+ private:
+  static constexpr std::uint32_t kPivotsPerPoll = 32;
+  const Budget& budget_;
+  std::uint32_t count_ = 0;
+};
 
 struct KnownSet {
   std::size_t pool;
@@ -64,6 +82,18 @@ void PriceMaster::tie(std::span<const std::uint32_t> group_of, std::span<const d
     p.share[v] = total[g] > 0 ? base[v] / total[g] : 1 / members[g];
   }
   rebuild();
+}
+
+void PriceMaster::keepWorth(std::span<const double> item_price, std::span<const double> device_price,
+                            double share) {
+  Program& p = *program_;
+  std::erase_if(p.sets, [&](const KnownSet& set) {
+    double worth = 0;
+    for (const std::uint32_t v : set.items) worth += item_price[v];
+    if (worth >= share * device_price[set.pool]) return false;
+    p.known.erase({set.pool, set.items});
+    return true;
+  });
 }
 
 void PriceMaster::rebuild() {
@@ -130,12 +160,17 @@ void PriceMaster::setRange(std::size_t group, double low, double high) {
   program_->simplex.setObjectiveCoefficient(program_->above(group), -low);
 }
 
-bool PriceMaster::solve() {
+bool PriceMaster::solve(const Budget& budget) {
   Program& p = *program_;
+  const StopHandler handler(budget);
+  p.simplex.passInEventHandler(&handler);
   p.simplex.primal();
+  pivots = static_cast<std::size_t>(p.simplex.numberIterations());
   if (!p.simplex.isProvenOptimal()) {
+    if (budget.stopped()) return false;
     p.simplex.allSlackBasis();
     p.simplex.primal();
+    pivots += static_cast<std::size_t>(p.simplex.numberIterations());
     if (!p.simplex.isProvenOptimal()) return false;
   }
   factor = p.simplex.objectiveValue();

@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "allot/solve.h"
+
 namespace allot {
 
 class PriceMaster {
@@ -27,18 +29,21 @@ class PriceMaster {
   bool add(std::size_t pool, std::vector<std::uint32_t> items, double load);
   // Only sets of at most this load count from now on.
   void setLimit(double load);
+  // Forgets the sets that are worth less than a share of their device under these prices; `tie` must follow.
+  void keepWorth(std::span<const double> item_price, std::span<const double> device_price, double share);
   // Item v belongs to group_of[v] and gets the share base[v] of what the group's items have together there.
   void tie(std::span<const std::uint32_t> group_of, std::span<const double> base);
   // Keeps the price of a group within a range; at first it is 0 to 1.
   void setRange(std::size_t group, double low, double high);
-  // False when the program could not be solved.
-  bool solve();
+  // False when the program could not be solved or the budget ended it.
+  bool solve(const Budget& budget);
 
   // Of the last solution.
   double factor = 0;  // devices needed, over devices there are
   std::vector<double> item_price;
   std::vector<double> device_price;  // by pool; the sum over devices is 1
-  bool ranges_bind = false;          // some price would leave its range
+  std::size_t pivots = 0;
+  bool ranges_bind = false;  // some price would leave its range
 
  private:
   struct Program;

@@ -6,7 +6,7 @@
 namespace allot {
 namespace {
 
-constexpr std::uint32_t kStarts = 24;
+constexpr std::size_t kMinStarts = 2, kMaxStarts = 24, kItemsOfAllStarts = 6000;
 constexpr std::size_t kMaxCost = 60;  // exponent at which a layer counts as hopeless
 
 struct Growth {
@@ -73,8 +73,8 @@ Growth growFrom(const PipelineModel& model, std::uint32_t start) {
 SweepOrder sweepOrder(const PipelineModel& model) {
   const std::size_t n = model.itemCount();
   Growth best;
-  const std::uint32_t starts = static_cast<std::uint32_t>(std::min<std::size_t>(n, kStarts));
-  for (std::uint32_t s = 0; s < starts; ++s) {
+  const std::size_t starts = std::min(n, std::clamp(kItemsOfAllStarts / (n + 1), kMinStarts, kMaxStarts));
+  for (std::size_t s = 0; s < starts; ++s) {
     Growth grown = growFrom(model, static_cast<std::uint32_t>(s * n / starts));
     if (s == 0 || grown.cost < best.cost) best = std::move(grown);
   }

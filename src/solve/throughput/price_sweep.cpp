@@ -113,6 +113,7 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
   size_[0] = 1;
   reached[0] = 1;
   std::size_t entries = 0;
+  entries_ = 0;
   for (std::size_t layer = 0; layer < layers; ++layer) {
     const std::size_t begin = diagram_.layer_begin[layer], end = diagram_.layer_begin[layer + 1];
     const std::size_t next_end = diagram_.layer_begin[layer + 2];
@@ -150,6 +151,7 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
     spreadLayer(layer);
     // The next layer but one takes over the space.
     if (!kept(layer) && layer + 2 <= layers) tables_[layer].swap(tables_[layer + 2]);
+    entries_ += size;
     entries += size;
     if (entries > kEntriesPerPoll) {
       entries = 0;

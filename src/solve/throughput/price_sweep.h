@@ -34,6 +34,9 @@ class PriceSweep {
   // The largest prize within a load; `need - 1` (or 0) when there is none of `need`.
   std::uint32_t mostPrize(double load) const;
 
+  // Table entries of the last run.
+  std::size_t entries() const { return entries_; }
+
   // A set with this prize or more and at most this load (rounding aside), which leastLoad must allow.
   struct Wish {
     std::uint32_t prize;
@@ -56,6 +59,7 @@ class PriceSweep {
   std::size_t stride_;                // between layers that are kept
   std::vector<std::uint32_t> prize_;  // by layer
   std::uint32_t need_ = 0, cap_ = 0;
+  std::size_t entries_ = 0;
   // Node's row in the table of its layer: least loads for prizes low_[node] ... low_[node] + size_[node] - 1.
   std::vector<std::size_t> begin_;
   std::vector<std::uint32_t> low_, size_;
