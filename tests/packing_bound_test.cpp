@@ -66,7 +66,7 @@ TEST(PackingBound, NeverAboveTheOptimum) {
     if (seed % 2 == 0) model.joinFreeItems(false);
     // Without a known value, with the best one, or with one above it.
     const double upper = std::array{kInfinity, *best, 1.3 * *best + 0.1}[seed % 3];
-    const double bound = packingBound(model, upper, budget).bound;
+    const double bound = packingBound(model, upper, budget, BoundBy::kPrices).bound;
     ASSERT_LE(bound, *best * (1 + 1e-9)) << "upper " << upper;
     closed += bound >= *best * (1 - 1e-9);
   }
@@ -151,8 +151,8 @@ TEST(PackingBound, HeavyTensorsKeepOpsTogether) {
   const auto problem = readProblem(text, "inline", {}, nullptr, warnings);
   ASSERT_TRUE(problem.has_value()) << problem.error().text();
   const PipelineModel model(*problem, PipelineModel::Items::kUnits);
-  EXPECT_NEAR(packingBound(model, 3, smallBudget()).bound, 3, 1e-8);
-  EXPECT_NEAR(packingBound(model, kInfinity, smallBudget()).bound, 3, 1e-8);
+  EXPECT_NEAR(packingBound(model, 3, smallBudget(), BoundBy::kPrices).bound, 3, 1e-8);
+  EXPECT_NEAR(packingBound(model, kInfinity, smallBudget(), BoundBy::kPrices).bound, 3, 1e-8);
 }
 
 TEST(PackingBound, StopsInTime) {
@@ -188,7 +188,7 @@ TEST(PackingBound, StopsInTime) {
   }();
   const PipelineModel model(problem, PipelineModel::Items::kUnits);
   const Budget budget(run, nullptr);
-  const PackingBoundReport report = packingBound(model, kInfinity, budget);
+  const PackingBoundReport report = packingBound(model, kInfinity, budget, BoundBy::kPrices);
   EXPECT_LT(budget.elapsedSeconds(), 2.0);
   EXPECT_GT(report.bound, 0);
 }
@@ -217,7 +217,7 @@ TEST(PackingBound, ClosesPublicInputs) {
     modes.contiguity = Contiguity::kNone;
     ASSERT_TRUE(problem->setModes(modes).has_value());
     const PipelineModel model(*problem, PipelineModel::Items::kUnits);
-    const double bound = packingBound(model, kInfinity, smallBudget()).bound * 1e3;
+    const double bound = packingBound(model, kInfinity, smallBudget(), BoundBy::kPrices).bound * 1e3;
     EXPECT_LE(bound, known.value * (1 + 1e-5)) << known.file;
     EXPECT_GE(bound, known.value * (1 - 1e-3)) << known.file;
   }

@@ -51,6 +51,8 @@ std::vector<Solver> makeSolvers() {
   list.push_back(
       {"linear-dp", "best splits of many topological orders into pipeline stages, by dynamic programming",
        "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
+  list.push_back({"item-bound", "what the device of each unit is loaded with at least",
+                  "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solveItemBound});
   list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
                   "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
   list.push_back(

@@ -156,7 +156,10 @@ SolveResult pipedream(const Problem& problem, const Budget& budget, Progress& pr
       if (samples_in_flight && !problem.modes.in_flight) continue;
       if (!planner.solve(samples_in_flight)) return {SolveEnd::kStopped, {}};
       if (!planner.found()) continue;
-      progress.plan(planner.plan(), "pipedream");
+      // It takes all machines to be like the first one; where they are not, its split may not fit.
+      Plan plan = planner.plan();
+      if (!fitsDevices(problem, plan.assignment)) continue;
+      progress.plan(std::move(plan), "pipedream");
       return {};
     }
   }

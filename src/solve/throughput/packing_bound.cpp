@@ -56,7 +56,7 @@ class Bounder {
           const std::function<void(double)>& on_better)
       : model_(model), upper_(upper), budget_(budget), on_better_(on_better), random_(budget.seed, kStream) {}
 
-  PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets);
+  PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by);
 
  private:
   enum class Outcome { kRefuted, kCovered, kStuck, kStopped };
@@ -351,7 +351,7 @@ Bounder::Outcome Bounder::refute(double target) {
   }
 }
 
-PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> known_sets) {
+PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by) {
   const std::size_t n = model_.itemCount();
   if (n == 0 || n > kMaxItems || upper_ <= 0) return report_;
   order_ = sweepOrder(model_);
@@ -366,7 +366,7 @@ PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> know
     build(high);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
-    if (!closed(high)) search(high, known_sets);
+    if (by == BoundBy::kPrices && !closed(high)) search(high, known_sets);
     if (known || !closed(high)) break;
     high *= 2;
   }
@@ -401,10 +401,10 @@ void Bounder::search(double high, std::span<const std::vector<std::uint32_t>> kn
 
 }  // namespace
 
-PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget,
+PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget, BoundBy by,
                                 std::span<const std::vector<std::uint32_t>> known_sets,
                                 const std::function<void(double)>& on_better) {
-  return Bounder(model, upper, budget, on_better).run(known_sets);
+  return Bounder(model, upper, budget, on_better).run(known_sets, by);
 }
 
 bool packingBoundAccepts(const Problem& problem) {
@@ -426,9 +426,17 @@ SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Prog
       if (!set.empty()) known.push_back(std::move(set));
     }
   }
-  packingBound(model, progress.bestValue(), budget, known,
+  packingBound(model, progress.bestValue(), budget, BoundBy::kPrices, known,
                [&](double bound) { progress.bound(bound, "packing-bound"); });
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+}
+
+SolveResult solveItemBound(const Problem& problem, const Budget& budget, Progress& progress) {
+  PipelineModel model(problem, PipelineModel::Items::kUnits);
+  model.joinFreeItems(false);
+  packingBound(model, progress.bestValue(), budget, BoundBy::kItems, {},
+               [&](double bound) { progress.bound(bound, "item-bound"); });
+  return {SolveEnd::kFinished, ""};
 }
 
 }  // namespace allot

@@ -20,6 +20,9 @@
 namespace allot {
 
 bool packingBoundAccepts(const Problem& problem);
+// The part of it that asks, for each item alone, what load its device has at least. Milliseconds, and close
+// where single tensors are heavy.
+SolveResult solveItemBound(const Problem& problem, const Budget& budget, Progress& progress);
 SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Progress& progress);
 
 struct PackingBoundReport {
@@ -33,7 +36,8 @@ struct PackingBoundReport {
 
 // The best bound found for plans of value below `upper` (infinite = unknown): no plan is better than the
 // bound. `on_better` hears of each rise.
-PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget,
+enum class BoundBy : std::uint8_t { kItems, kPrices };
+PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget, BoundBy by,
                                 std::span<const std::vector<std::uint32_t>> known_sets = {},
                                 const std::function<void(double)>& on_better = {});
 

@@ -84,13 +84,13 @@ void PriceMaster::tie(std::span<const std::uint32_t> group_of, std::span<const d
   rebuild();
 }
 
-void PriceMaster::keepWorth(std::span<const double> item_price, std::span<const double> device_price,
+void PriceMaster::keepWorth(std::span<const double> item_prices, std::span<const double> device_prices,
                             double share) {
   Program& p = *program_;
   std::erase_if(p.sets, [&](const KnownSet& set) {
     double worth = 0;
-    for (const std::uint32_t v : set.items) worth += item_price[v];
-    if (worth >= share * device_price[set.pool]) return false;
+    for (const std::uint32_t v : set.items) worth += item_prices[v];
+    if (worth >= share * device_prices[set.pool]) return false;
     p.known.erase({set.pool, set.items});
     return true;
   });

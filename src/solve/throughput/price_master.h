@@ -30,7 +30,7 @@ class PriceMaster {
   // Only sets of at most this load count from now on.
   void setLimit(double load);
   // Forgets the sets that are worth less than a share of their device under these prices; `tie` must follow.
-  void keepWorth(std::span<const double> item_price, std::span<const double> device_price, double share);
+  void keepWorth(std::span<const double> item_prices, std::span<const double> device_prices, double share);
   // Item v belongs to group_of[v] and gets the share base[v] of what the group's items have together there.
   void tie(std::span<const std::uint32_t> group_of, std::span<const double> base);
   // Keeps the price of a group within a range; at first it is 0 to 1.
