@@ -43,8 +43,7 @@ class PublishedChain : public testing::TestWithParam<Published> {};
 TEST_P(PublishedChain, IsProven) {
   const char* data = std::getenv("ALLOT_DATA");
   if (data == nullptr) GTEST_SKIP() << "ALLOT_DATA names no folder with published graphs";
-  const std::string path =
-      std::string(data) + "/dnn-partitioning/throughput/" + GetParam().input + ".json";
+  const std::string path = std::string(data) + "/dnn-partitioning/throughput/" + GetParam().input + ".json";
   std::ifstream in(path, std::ios::binary);
   ASSERT_TRUE(in) << path;
   std::ostringstream text;

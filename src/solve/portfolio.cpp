@@ -15,6 +15,7 @@
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
+#include "solve/throughput/boundary_bound.h"
 #include "solve/throughput/chain_engine.h"
 #include "solve/throughput/free_search.h"
 #include "solve/throughput/linear_dp.h"
@@ -53,6 +54,9 @@ std::vector<Solver> makeSolvers() {
        "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
   list.push_back({"item-bound", "what the device of each unit is loaded with at least",
                   "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solveItemBound});
+  list.push_back({"boundary-bound", "what must cross between the stages of like devices, by minimum cuts",
+                  "a valid bound for contiguous stages; finds no plans", boundaryBoundAccepts,
+                  solveBoundaryBound});
   list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
                   "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
   list.push_back(
