@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "allot/allot.h"
 #include "allot/prove.h"
@@ -16,6 +17,12 @@ bool near(double a, double b) {
   return std::fabs(a - b) <= 1e-9 * std::max({1e-30, std::fabs(a), std::fabs(b)});
 }
 
+// ALLOT_PROPERTY_SCALE multiplies the number of random problems.
+std::uint64_t scaled(double problems) {
+  const char* scale = std::getenv("ALLOT_PROPERTY_SCALE");
+  return static_cast<std::uint64_t>(problems * (scale != nullptr ? std::atof(scale) : 1));
+}
+
 RunOptions chainOnly(std::uint32_t threads = 1) {
   RunOptions run;
   run.threads = threads;
@@ -25,7 +32,7 @@ RunOptions chainOnly(std::uint32_t threads = 1) {
 
 // Without any other solver's plan as a cut-off: what it finds is its own.
 TEST(ChainEngine, FindsTheOptimumOfEnumerationAlone) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled(1500); ++seed) {
     Random random(seed, 11);
     const Modes modes = randomPipelineModes(random, Contiguity::kChain);
     const Problem problem = finished(draftPipeline(random, modes, {}));
@@ -45,7 +52,7 @@ TEST(ChainEngine, FindsTheOptimumOfEnumerationAlone) {
 
 // Under by-link transfers it bounds.
 TEST(ChainEngine, BoundsLoadsByLink) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled(1500); ++seed) {
     Random random(seed, 12);
     Modes modes = randomPipelineModes(random, Contiguity::kChain);
     modes.transfers = Transfers::kByLink;

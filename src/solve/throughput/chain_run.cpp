@@ -157,30 +157,43 @@ class ChainRun {
 
   // Drops every arrival that another one with the same option equals or beats in all that counts later.
   std::vector<Arrival> unbeaten(std::vector<Arrival> all) const {
-    const auto figures = [&](const Arrival& a) {
-      std::array<double, 2 * Q + 4> list{a.from.value, a.sums.resident, a.sums.stash,
-                                         a.sums.trains ? a.sums.weights + 1 : 0};
-      for (std::size_t q = 0; q < Q; ++q) {
-        list[4 + 2 * q] = search_.overlap_sum_ ? a.sums.compute[q] + a.sums.transfer[q] : a.sums.compute[q];
-        list[5 + 2 * q] = search_.overlap_sum_ ? 0 : a.sums.transfer[q];
-      }
-      return list;
+    struct Ranked {
+      std::array<double, 2 * Q + 5> figures;
+      Arrival arrival;
     };
-    std::sort(all.begin(), all.end(), [&](const Arrival& a, const Arrival& b) {
-      return std::tuple(a.option, a.from.state, figures(a)) < std::tuple(b.option, b.from.state, figures(b));
-    });
-    std::vector<Arrival> kept;
-    for (const Arrival& arrival : all) {
-      const auto mine = figures(arrival);
-      const bool beaten = std::any_of(kept.rbegin(), kept.rend(), [&](const Arrival& other) {
-        if (other.option != arrival.option || !search_.covers(other.from.state, arrival.from.state))
-          return false;
-        const auto its = figures(other);
-        return std::equal(its.begin(), its.end(), mine.begin(), [](double a, double b) { return a <= b; });
-      });
-      if (!beaten && arrival.from.value < cutoff_) kept.push_back(arrival);
+    const bool memory = search_.memory_counts_;
+    const bool sync = std::any_of(search_.options_.begin(), search_.options_.end(),
+                                  [](const StageOption& option) { return option.replicas > 1; });
+    std::vector<Ranked> ranked;
+    for (const Arrival& a : all) {
+      if (!(a.from.value < cutoff_)) continue;
+      Ranked& r = ranked.emplace_back(Ranked{{}, a});
+      r.figures = {a.from.value, memory ? a.sums.resident : 0, memory ? a.sums.stash : 0,
+                   sync ? a.sums.weights : 0, sync && a.sums.trains ? 1.0 : 0.0};
+      for (std::size_t q = 0; q < Q; ++q) {
+        const double compute = a.sums.compute[q], transfer = a.sums.transfer[q];
+        r.figures[5 + 2 * q] = search_.overlap_sum_ ? compute + transfer : compute;
+        r.figures[6 + 2 * q] = search_.overlap_sum_ ? 0 : transfer;
+      }
     }
-    return kept;
+    std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+      return std::tie(a.arrival.option, a.arrival.from.state, a.figures) <
+             std::tie(b.arrival.option, b.arrival.from.state, b.figures);
+    });
+    std::vector<const Ranked*> kept;
+    std::vector<Arrival> result;
+    for (const Ranked& r : ranked) {
+      if (!kept.empty() && kept.back()->arrival.option != r.arrival.option) kept.clear();
+      const bool beaten = std::any_of(kept.rbegin(), kept.rend(), [&](const Ranked* other) {
+        return search_.covers(other->arrival.from.state, r.arrival.from.state) &&
+               std::equal(other->figures.begin(), other->figures.end(), r.figures.begin(),
+                          [](double a, double b) { return a <= b; });
+      });
+      if (beaten) continue;
+      kept.push_back(&r);
+      result.push_back(r.arrival);
+    }
+    return result;
   }
 
   bool contains(const std::uint64_t* larger, const std::uint64_t* smaller) const {

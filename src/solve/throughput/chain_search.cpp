@@ -43,6 +43,7 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
       window_(model, counts_) {
   const Modes& modes = model.problem->modes;
   overlap_sum_ = modes.overlap == Overlap::kSum;
+  memory_counts_ = !model.memoryNeverBinds();
   by_parts_ = modes.training_load == TrainingLoad::kMaxParts;
   makeOptions();
   makeStates();

@@ -93,6 +93,7 @@ class ChainSearch {
   IdealPacking packing_;
   CapacityWindow window_;
   bool overlap_sum_ = true, by_parts_ = false;
+  bool memory_counts_ = true;  // some set of items does not fit some device
 
   std::vector<StageOption> options_;
 

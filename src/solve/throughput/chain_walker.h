@@ -13,6 +13,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -101,7 +102,9 @@ class ChainWalker {
   };
   struct Step {
     Arrival from;
-    std::uint32_t next;  // state
+    std::uint32_t next;     // state
+    std::uint32_t end = 0;  // of the steps to the same state, by rising `least`
+    double least = 0;       // what the arrival adds to the load at least, replicas aside
   };
 
   const ChainSearch& search_;
@@ -124,6 +127,7 @@ class ChainWalker {
   std::array<double, Q> cutoff_{};
   double busy_limit_ = 0;  // most time that a device may be busy
   Works placed_work_{}, room_{}, allowed_loss_{};
+  bool loss_counts_ = true;
   std::uint32_t placed_ = 0;
   std::uint64_t steps_ = 0;
 
@@ -145,7 +149,7 @@ class ChainWalker {
 
   void addStep(const Arrival& from) {
     const std::int32_t next = search_.next_state_[from.option * search_.states_ + from.from.state];
-    if (next >= 0) steps_from_.push_back({from, static_cast<std::uint32_t>(next)});
+    if (next >= 0) steps_from_.push_back({from, static_cast<std::uint32_t>(next), 0, 0});
   }
 
   // Sets up what all options share: the ideal of later stages.
@@ -177,6 +181,7 @@ class ChainWalker {
 
   // Makes the stages of one option. `arrived`: they start with x, what comes before it being in the steps.
   bool walkOption(bool arrived, std::uint32_t x) {
+    sortSteps();
     measureRoom();
     candidates_ = first_candidates_;
     missing_ = left_;
@@ -283,6 +288,22 @@ class ChainWalker {
     }
   }
 
+  // Steps to one state side by side, the lightest first.
+  void sortSteps() {
+    for (Step& step : steps_from_) {
+      const Sums& sums = step.from.sums;
+      step.least = sums.compute[Q - 1] + (search_.overlap_sum_ ? sums.transfer[Q - 1] : 0);
+    }
+    std::stable_sort(steps_from_.begin(), steps_from_.end(), [](const Step& a, const Step& b) {
+      return a.next != b.next ? a.next < b.next : a.least < b.least;
+    });
+    auto end = static_cast<std::uint32_t>(steps_from_.size());
+    for (std::size_t i = steps_from_.size(); i-- > 0;) {
+      steps_from_[i].end = end;
+      if (i > 0 && steps_from_[i - 1].next != steps_from_[i].next) end = static_cast<std::uint32_t>(i);
+    }
+  }
+
   void measureRoom() {
     room_.fill(-1e300);
     allowed_loss_.fill(0);
@@ -307,6 +328,10 @@ class ChainWalker {
         allowed_loss_[y] = std::max(allowed_loss_[y], behind + search_.slack_[y]);
       }
     }
+    // Where the devices behind could do all that is left, nothing that is left out is too much.
+    loss_counts_ = false;
+    for (std::size_t y = 0; y < search_.window_.size(); ++y)
+      loss_counts_ = loss_counts_ || search_.window_.total(y) - placed_work_[y] > allowed_loss_[y];
   }
 
   void force(std::uint32_t v, NetSide side) {
@@ -335,6 +360,7 @@ class ChainWalker {
 
   // What has been left out of the stage is lost to it with all that needs it; the devices behind must do it.
   bool lossFits(std::size_t depth) const {
+    if (!loss_counts_) return true;
     for (std::size_t y = 0; y < search_.window_.size(); ++y) {
       if (lost_work_[depth][y] > allowed_loss_[y]) return false;
     }
@@ -342,12 +368,14 @@ class ChainWalker {
   }
 
   void inheritLoss(std::size_t depth) {
+    if (!loss_counts_) return;
     const std::size_t words = search_.need_words_;
     std::copy_n(&lost_[(depth - 1) * words], words, &lost_[depth * words]);
     lost_work_[depth] = lost_work_[depth - 1];
   }
 
   void lose(std::uint32_t v, std::size_t depth) {
+    if (!loss_counts_) return;
     const std::size_t words = search_.need_words_;
     std::uint64_t* lost = &lost_[depth * words];
     const std::uint64_t* needs = &search_.needs_[v * words];
@@ -430,32 +458,53 @@ class ChainWalker {
     return together(a.compute[q] + b.compute[q], a.transfer[q] + b.transfer[q]) / option_->replicas;
   }
 
+  bool workLeftFits(const Sums& sums, std::uint32_t next) const {
+    for (std::size_t y = 0; y < search_.window_.size(); ++y) {
+      const double left = search_.window_.total(y) - placed_work_[y] - sums.work[y];
+      if (left > busy_limit_ * search_.capacity_[next * kY + y] + search_.slack_[y]) return false;
+    }
+    return true;
+  }
+
+  // The largest load when this stage goes before what the arrival came from; infinite when it does not fit.
+  double valueOf(const Arrival& from, const Sums& sums) const {
+    constexpr double kNoFit = std::numeric_limits<double>::infinity();
+    const double resident = from.sums.resident + sums.resident;
+    if (resident > option_->memory) return kNoFit;
+    double value = load(from.sums, sums, Q - 1);
+    if (option_->replicas > 1 && (from.sums.trains || sums.trains))
+      value += option_->sync(from.sums.weights + sums.weights);
+    if constexpr (Q == 2) {
+      if (!(load(from.sums, sums, 0) < cutoff_[0])) return kNoFit;
+    }
+    const double stash = from.sums.stash + sums.stash;
+    if (stash > 0) {
+      const double samples =
+          std::ceil((search_.stagesOf(from.from.state) + 1) / static_cast<double>(option_->replicas));
+      if (resident + samples * stash > option_->memory) return kNoFit;
+    }
+    return std::max(from.from.value, value);
+  }
+
   // Offers the stage to the states it leads to. False when the table is full.
   bool offer(const Sums& sums, std::size_t items) {
     const double r = option_->replicas;
+    const double added_least = sums.compute[Q - 1] + (search_.overlap_sum_ ? sums.transfer[Q - 1] : 0);
     bool looked_up = false;
     std::uint32_t target = 0;
-    for (const auto& [from, next] : steps_from_) {
-      const double resident = from.sums.resident + sums.resident;
-      if (resident > option_->memory) continue;
-      double value = load(from.sums, sums, Q - 1);
-      if (option_->replicas > 1 && (from.sums.trains || sums.trains))
-        value += option_->sync(from.sums.weights + sums.weights);
-      if (!(value < cutoff_[Q - 1])) continue;
-      if constexpr (Q == 2) {
-        if (!(load(from.sums, sums, 0) < cutoff_[0])) continue;
+    for (std::size_t i = 0; i < steps_from_.size(); i = steps_from_[i].end) {
+      const std::uint32_t next = steps_from_[i].next;
+      if (!workLeftFits(sums, next)) continue;
+      double best = cutoff_[Q - 1];
+      bool any = false;
+      for (std::size_t j = i; j < steps_from_[i].end; ++j) {
+        if (steps_from_[j].least + added_least >= r * best) break;
+        const double value = valueOf(steps_from_[j].from, sums);
+        if (!(value < best)) continue;
+        best = value;
+        any = true;
       }
-      const double stash = from.sums.stash + sums.stash;
-      if (stash > 0) {
-        const double samples = std::ceil((search_.stagesOf(from.from.state) + 1) / r);
-        if (resident + samples * stash > option_->memory) continue;
-      }
-      bool fits = true;
-      for (std::size_t y = 0; y < search_.window_.size(); ++y) {
-        const double left = search_.window_.total(y) - placed_work_[y] - sums.work[y];
-        fits = fits && left <= busy_limit_ * search_.capacity_[next * kY + y] + search_.slack_[y];
-      }
-      if (!fits) continue;
+      if (!any) continue;
       if (!looked_up) {
         bool is_new = false;
         target = shared_.table.insert(key_.data(), is_new);
@@ -466,7 +515,7 @@ class ChainWalker {
         if (is_new) added.push_back({target, placed_ + static_cast<std::uint32_t>(items)});
         looked_up = true;
       }
-      shared_.table.lower(target, next, std::max(from.from.value, value));
+      shared_.table.lower(target, next, best);
     }
     return true;
   }

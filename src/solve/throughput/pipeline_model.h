@@ -71,6 +71,9 @@ class PipelineModel {
     return (sends ? send : receive)[net * pools.size() + pool];
   }
 
+  // Whether every device could hold everything, all samples in flight included.
+  bool memoryNeverBinds() const;
+
   // Joins items that cost nothing to the only item they are tied to, where that cannot change the best value:
   // memory cannot bind, the joined item may run wherever its partner may, and every net that it ends in ends
   // in its partner too. `chain`: its partner must also be its only neighbour in the forward graph.
@@ -85,7 +88,6 @@ class PipelineModel {
   void fillNets();
   void fillForward();
   void fillStash();
-  bool memoryNeverBinds() const;
   // Item i becomes item part[i] of `parts`.
   void regroup(std::span<const std::uint32_t> part, std::size_t parts);
   void fill();
