@@ -20,9 +20,9 @@ struct Share {
 
 constexpr std::array<Share, 7> kShares{{
     {"linear-dp", 0.1, 0.4, 0.05},
-    {"chain", 0.6, 0, 0.05},
+    {"chain", 0.5, 0, 0.05},
     {"beam", 0.05, 0.1, 0},
-    {"multilevel", 0.2, 1, 0},
+    {"multilevel", 1, 1, 0},
     {"free-search", 0, 0, 0.25},
     {"packing-bound", 0, 0, 0.4},
     {"local-search-restarts", 0.1, 0, 0.1},
