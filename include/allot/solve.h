@@ -72,7 +72,7 @@ enum class SolveEnd : std::uint8_t {
 
 struct SolveResult {
   SolveEnd end = SolveEnd::kFinished;
-  std::string proof;  // how it was proved, when exhausted
+  std::string proof;  // how it was proved, with counts: when exhausted, or when its bound was met
 };
 
 struct Solver {

@@ -1,12 +1,26 @@
 #include "graph/contraction.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <tuple>
 
 #include "graph/cycle.h"
 
 namespace allot {
+
+Csr<std::uint32_t> transposed(const Csr<std::uint32_t>& rows, std::size_t columns) {
+  Csr<std::uint32_t> out;
+  out.begin.assign(columns + 1, 0);
+  for (const std::uint32_t c : rows.items) ++out.begin[c + 1];
+  std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
+  out.items.resize(rows.items.size());
+  std::vector<std::uint32_t> next(out.begin.begin(), out.begin.end() - 1);
+  for (std::uint32_t r = 0; r < rows.rows(); ++r) {
+    for (const std::uint32_t c : rows[r]) out.items[next[c]++] = r;
+  }
+  return out;
+}
 
 Contraction contract(std::size_t parts, std::vector<PartEdge> edges) {
   std::erase_if(edges, [](const PartEdge& e) { return e.from == e.to; });

@@ -17,6 +17,9 @@ struct Contraction {
   bool acyclic() const { return cycle.empty(); }
 };
 
+// Rows the other way round: for each of `columns` values, the rows that hold it.
+Csr<std::uint32_t> transposed(const Csr<std::uint32_t>& rows, std::size_t columns);
+
 struct PartEdge {
   std::uint32_t from, to;
 };

@@ -72,7 +72,7 @@ Plan Collector::take(bool proven, std::string proof) {
   if (proven)
     plan.proof = std::move(proof);
   else if (plan.status == Status::kOptimal)
-    plan.proof = fmt::format("lower bound of {} met", bound_by_);
+    plan.proof = fmt::format("{}: lower bound met{}", bound_by_, proof.empty() ? "" : ", " + proof);
   return plan;
 }
 

@@ -145,7 +145,10 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
       const SolveResult result =
           solver.solve(problem, budget.slice(share * run.time_limit_seconds), collector);
       interrupted = interrupted || result.end == SolveEnd::kStopped;
-      if (result.end != SolveEnd::kExhausted) continue;
+      if (result.end != SolveEnd::kExhausted) {
+        if (collector.done()) proof = result.proof;
+        continue;
+      }
       proven = true;
       proof = fmt::format("{}: {}", solver.name, result.proof);
     }

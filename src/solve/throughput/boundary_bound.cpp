@@ -218,7 +218,7 @@ SolveResult solveBoundaryBound(const Problem& problem, const Budget& budget, Pro
     (refuted ? low : high) = target;
     if (refuted) progress.bound(target, "boundary-bound");
   }
-  return {SolveEnd::kFinished, ""};
+  return {SolveEnd::kFinished, "smaller values refuted by minimum cuts between stages"};
 }
 
 }  // namespace allot

@@ -5,24 +5,13 @@
 #include <numeric>
 #include <utility>
 
+#include "graph/contraction.h"
+
 namespace allot {
 namespace {
 
 // Joining free items builds the model anew for every round of joins.
 constexpr std::size_t kJoinLimit = 50'000;
-
-Csr<std::uint32_t> turned(const Csr<std::uint32_t>& rows, std::size_t columns) {
-  Csr<std::uint32_t> out;
-  out.begin.assign(columns + 1, 0);
-  for (const std::uint32_t c : rows.items) ++out.begin[c + 1];
-  std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
-  out.items.resize(rows.items.size());
-  std::vector<std::uint32_t> next(out.begin.begin(), out.begin.end() - 1);
-  for (std::uint32_t r = 0; r < rows.rows(); ++r) {
-    for (const std::uint32_t c : rows[r]) out.items[next[c]++] = r;
-  }
-  return out;
-}
 
 // Neighbours of parts, each once and none of them the part itself.
 Csr<std::uint32_t> joinRows(const Csr<std::uint32_t>& rows, std::span<const std::uint32_t> part,
@@ -203,7 +192,7 @@ LineModel LineModel::coarser(std::span<const std::uint32_t> part, std::size_t pa
     of.items.push_back(p);
     of.closeRow();
   }
-  const Csr<std::uint32_t> members = turned(of, part_count);
+  const Csr<std::uint32_t> members = transposed(of, part_count);
   out.before = joinRows(before, part, members);
   out.after = joinRows(after, part, members);
 
@@ -232,14 +221,14 @@ LineModel LineModel::coarser(std::span<const std::uint32_t> part, std::size_t pa
       out.receive.push_back(receive[net * k + pool]);
     }
   }
-  out.item_nets = turned(out.net_items, part_count);
+  out.item_nets = transposed(out.net_items, part_count);
   std::fill(seen.begin(), seen.end(), UINT32_MAX);
   for (std::uint32_t s = 0; s < stash_bytes.size(); ++s) {
     joinEnds(stash_readers, s, out.stash_readers);
     out.stash_readers.closeRow();
   }
   out.stash_bytes = stash_bytes;
-  out.item_stashes = turned(out.stash_readers, part_count);
+  out.item_stashes = transposed(out.stash_readers, part_count);
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "solve/throughput/packing_bound.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -426,9 +428,12 @@ SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Prog
       if (!set.empty()) known.push_back(std::move(set));
     }
   }
-  packingBound(model, progress.bestValue(), budget, BoundBy::kPrices, known,
-               [&](double bound) { progress.bound(bound, "packing-bound"); });
-  return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+  const PackingBoundReport report =
+      packingBound(model, progress.bestValue(), budget, BoundBy::kPrices, known,
+                   [&](double bound) { progress.bound(bound, "packing-bound"); });
+  return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished,
+          fmt::format("smaller values refuted by prices in {} sweeps over {} sets of open nets",
+                      report.sweeps, report.nodes)};
 }
 
 SolveResult solveItemBound(const Problem& problem, const Budget& budget, Progress& progress) {
@@ -436,7 +441,7 @@ SolveResult solveItemBound(const Problem& problem, const Budget& budget, Progres
   model.joinFreeItems(false);
   packingBound(model, progress.bestValue(), budget, BoundBy::kItems, {},
                [&](double bound) { progress.bound(bound, "item-bound"); });
-  return {SolveEnd::kFinished, ""};
+  return {SolveEnd::kFinished, fmt::format("least load of a device for each of {} units", model.itemCount())};
 }
 
 }  // namespace allot

@@ -14,20 +14,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Rows the other way round: for each of `columns` values, the rows that hold it.
-Csr<std::uint32_t> transposed(const Csr<std::uint32_t>& rows, std::size_t columns) {
-  Csr<std::uint32_t> out;
-  out.begin.assign(columns + 1, 0);
-  for (const std::uint32_t c : rows.items) ++out.begin[c + 1];
-  std::partial_sum(out.begin.begin(), out.begin.end(), out.begin.begin());
-  out.items.resize(rows.items.size());
-  std::vector<std::uint32_t> next(out.begin.begin(), out.begin.end() - 1);
-  for (std::uint32_t r = 0; r < rows.rows(); ++r) {
-    for (const std::uint32_t c : rows[r]) out.items[next[c]++] = r;
-  }
-  return out;
-}
-
 // The least time of a tensor that leaves (or reaches) any device of the pool, over all other devices.
 double leastPairSeconds(const Problem& problem, TensorId tensor, const Pool& pool, bool sends) {
   double least = kInfinity;
