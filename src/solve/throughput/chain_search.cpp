@@ -161,7 +161,8 @@ void ChainSearch::compareStates() {
   covers_.assign(states_ * states_, 0);
   for (std::size_t a = 0; a < states_; ++a) {
     for (std::size_t b = 0; b < states_; ++b) {
-      covers_[a * states_ + b] = std::equal(&used_[a * digits], &used_[(a + 1) * digits], &used_[b * digits],
+      const std::uint32_t* mine = used_.data() + a * digits;
+      covers_[a * states_ + b] = std::equal(mine, mine + digits, used_.data() + b * digits,
                                             [](std::uint32_t x, std::uint32_t y) { return x <= y; });
     }
   }
