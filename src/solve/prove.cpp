@@ -9,6 +9,11 @@ namespace {
 constexpr std::array<std::string_view, 5> kProvers{"exhaustive", "chain", "packing-bound", "cp-sat-free",
                                                    "highs-free"};
 
+// The bound of single items is a part of the bound by prices.
+bool sameRoute(std::string_view prover, std::string_view proof) {
+  return proof.starts_with(prover) || (prover == "packing-bound" && proof.starts_with("item-bound"));
+}
+
 }  // namespace
 
 ProofAgain proveAgain(const Problem& problem, const Plan& plan, const RunOptions& run,
@@ -18,7 +23,7 @@ ProofAgain proveAgain(const Problem& problem, const Plan& plan, const RunOptions
   const Budget whole(run, stop_flag);
   for (const std::string_view name : kProvers) {
     const Solver* solver = findSolver(name);
-    if (solver == nullptr || !solver->accepts(problem) || plan.proof.starts_with(name)) continue;
+    if (solver == nullptr || !solver->accepts(problem) || sameRoute(name, plan.proof)) continue;
     if (whole.stopped()) break;
     RunOptions part = run;
     part.solver = name;
