@@ -11,7 +11,7 @@ namespace allot {
 namespace {
 
 constexpr std::string_view kName = "chain";
-constexpr std::size_t kMostUnits = 20'000;
+constexpr std::size_t kMostUnits = 8192;  // what ChainSearch takes
 // Pairs of the first try: a second or two.
 constexpr std::uint64_t kFirstPairs = 10'000'000;
 

@@ -122,7 +122,6 @@ class ChainWalker {
   std::size_t pool_ = UINT32_MAX;
   std::vector<Step> steps_from_;
   Sums least_;  // of each sum the least over all steps
-  std::uint32_t option_number_ = 0;
   std::uint32_t barrier_ = kNoBarrier;
   std::array<double, Q> cutoff_{};
   double busy_limit_ = 0;  // most time that a device may be busy
@@ -278,7 +277,6 @@ class ChainWalker {
   }
 
   void chooseOption(std::uint32_t option) {
-    option_number_ = option;
     option_ = &search_.options_[option];
     if (pool_ == option_->pool) return;
     pool_ = option_->pool;
