@@ -38,6 +38,14 @@ std::string deviceTable(const Problem& problem, const Plan& plan) {
   return tableText(rows);
 }
 
+std::string noiseText(const Plan& plan) {
+  if (!plan.noise) return "";
+  const NoiseReport& noise = *plan.noise;
+  return fmt::format("noise       {} on op times, {} samples: mean {}, 95 of 100 within {}\n",
+                     percentText(noise.share), noise.samples, secondsText(noise.mean),
+                     secondsText(noise.p95));
+}
+
 std::string planSummary(const Problem& problem, const Plan& plan) {
   const Goal goal = problem.goal();
   std::string text =
@@ -47,6 +55,7 @@ std::string planSummary(const Problem& problem, const Plan& plan) {
                       plan.solver.empty() ? "-" : plan.solver, secondsText(plan.seconds),
                       plan.time_limited ? " (stopped at the limit)" : "");
   if (!plan.proof.empty()) text += fmt::format("proof       {}\n", plan.proof);
+  text += noiseText(plan);
   if (!plan.devices.empty()) {
     const DeviceId device = busiest(plan);
     const DeviceUse& use = plan.devices[device.index()];

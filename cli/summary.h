@@ -10,6 +10,8 @@ namespace allot::cli {
 
 // Value, bound, gap, who found it, bottleneck and a row per device.
 std::string planSummary(const Problem& problem, const Plan& plan);
+// A line on what noise in op times does to the plan; empty where that was not measured.
+std::string noiseText(const Plan& plan);
 // The row per device alone.
 std::string deviceTable(const Problem& problem, const Plan& plan);
 

@@ -12,7 +12,7 @@
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "common.h"
-#include "report/noise.h"
+#include "evaluate/noise.h"
 #include "search.h"
 #include "summary.h"
 
@@ -98,27 +98,19 @@ Result<Evaluation> valued(const PlannedTask& task, const std::string& file) {
   return evaluation;
 }
 
-std::string noiseJson(const NoiseReport& noise) {
-  JsonWriter out(0);
-  out.beginObject().field("share", noise.share).field("samples", static_cast<std::uint64_t>(noise.samples));
-  out.field("mean", noise.mean).field("p95", noise.p95).endObject();
-  return out.take();
-}
-
 Result<int> simulate(const Arguments& arguments) {
   ALLOT_CHECK(checkWritable(arguments.output));
   ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
-  ALLOT_TRY(const Evaluation evaluation, valued(task, displayName(arguments.inputs.back())));
-  const Plan& plan = evaluation.plan;
-  std::optional<NoiseReport> noise;
+  ALLOT_TRY(Evaluation evaluation, valued(task, displayName(arguments.inputs.back())));
+  Plan& plan = evaluation.plan;
   if (!arguments.noise.empty()) {
     auto share = parseShare(arguments.noise);
     if (!share) return usageError("--noise", share.error().message, share.error().remedy);
-    noise = valueUnderNoise(task.problem, plan, *share, task.options.run.seed);
+    plan.noise =
+        valueUnderNoise(task.problem, plan, *share, task.options.run.seed, usualSamples(task.problem));
   }
   if (arguments.json || !arguments.output.empty()) {
-    std::string document = withList(writePlan(task.problem, plan), "violations", evaluation.violations);
-    if (noise) document = withMember(std::move(document), "noise", noiseJson(*noise));
+    const std::string document = withList(writePlan(task.problem, plan), "violations", evaluation.violations);
     if (!arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, writePlan(task.problem, plan)));
     if (arguments.json && arguments.output != "-") ALLOT_CHECK(print(document));
   }
@@ -135,11 +127,7 @@ Result<int> simulate(const Arguments& arguments) {
     for (std::size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", evaluation.violations[i]);
     if (shown < evaluation.violations.size()) text += "  ... (-v shows all)\n";
   }
-  if (noise) {
-    text += fmt::format("noise       {} on op times, {} samples: mean {}, 95 of 100 within {}\n",
-                        percentText(noise->share), noise->samples, secondsText(noise->mean),
-                        secondsText(noise->p95));
-  }
+  text += noiseText(plan);
   ALLOT_CHECK(print(text + "\n" + deviceTable(task.problem, plan)));
   return kExitOk;
 }

@@ -38,6 +38,7 @@ class Printer {
                         valueText(problem_.goal(), what_.value));
     bottleneck();
     if (!what_.path.empty()) path();
+    if (!what_.slack.empty()) slack();
     memory();
     for (const std::string& line : what_.excluded) text_ += fmt::format("  {}\n", line);
     for (const OpExplanation& op : what_.ops) elsewhere(op);
@@ -74,7 +75,11 @@ class Printer {
       if (step.kind == PathStep::Kind::kTransfer) out.field("to", device(step.to));
       out.field("start", step.start).field("end", step.end).endObject();
     }
-    out.endArray().key("memory").beginArray();
+    out.endArray();
+    if (!what_.slack.empty()) out.key("slack").beginObject();
+    for (std::size_t i = 0; i < what_.slack.size(); ++i) out.field(op(OpId(i)), what_.slack[i]);
+    if (!what_.slack.empty()) out.endObject();
+    out.key("memory").beginArray();
     for (const MemoryFullness& full : what_.memory) {
       out.beginObject()
           .field("device", device(full.device))
@@ -89,6 +94,7 @@ class Printer {
       out.beginObject()
           .field("op", op(item.op))
           .field("unit_size", static_cast<std::uint64_t>(item.unit_size))
+          .field("slack", item.slack)
           .key("devices")
           .beginArray();
       for (const Elsewhere& there : item.devices) {
@@ -165,6 +171,25 @@ class Printer {
     text_ += tableText(rows);
   }
 
+  // Ops that may be late; all of them with -v, else those that may be least.
+  void slack() {
+    std::vector<std::size_t> late;
+    for (std::size_t i = 0; i < what_.slack.size(); ++i) {
+      if (what_.slack[i] > 1e-9 * what_.value) late.push_back(i);
+    }
+    std::stable_sort(late.begin(), late.end(),
+                     [&](std::size_t a, std::size_t b) { return what_.slack[a] < what_.slack[b]; });
+    text_ += fmt::format("\n{}: {} of {} ops cannot end later without delaying the result\n",
+                         heading("Slack"), what_.slack.size() - late.size(), what_.slack.size());
+    std::vector<std::vector<std::string>> rows{{"could be late", "where", "by"}};
+    const std::size_t shown = verbose_ ? late.size() : std::min<std::size_t>(5, late.size());
+    for (std::size_t i = 0; i < shown; ++i)
+      rows.push_back(
+          {op(OpId(late[i])), device(plan_.assignment[late[i]]), secondsText(what_.slack[late[i]])});
+    if (shown > 0) text_ += tableText(rows);
+    if (shown < late.size()) text_ += fmt::format("  (-v shows {} more)\n", late.size() - shown);
+  }
+
   void memory() {
     std::vector<std::vector<std::string>> rows{{"memory", "used", "of", "full", ""}};
     for (const MemoryFullness& full : what_.memory) {
@@ -230,7 +255,8 @@ Result<int> explainPlan(const Arguments& arguments) {
   const RunOptions& run = task.options.run;
   // A limit of the user's own is shared among the new plans.
   if (run.time_limit_seconds != RunOptions().time_limit_seconds) {
-    request.what_if_seconds = run.time_limit_seconds / static_cast<double>(problem.cluster.classCount() + 1);
+    request.what_if_seconds =
+        run.time_limit_seconds / static_cast<double>(2 * problem.cluster.classCount() + 1);
   }
   request.threads = run.threads;
   request.seed = run.seed;

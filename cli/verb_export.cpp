@@ -7,6 +7,7 @@
 #include "common.h"
 #include "report/chrome_trace.h"
 #include "report/dot.h"
+#include "report/mps.h"
 
 namespace allot::cli {
 namespace {
@@ -15,12 +16,13 @@ Result<std::string> converted(const Problem& problem, const Plan& plan, const st
   if (to == "chrome") return writeChromeTrace(problem, plan);
   if (to == "dot") return writeDot(problem, plan);
   if (to == "dnn-partitioning") return writeDnnPartitioningSplit(problem, plan);
+  if (to == "mps") return writeMps(problem, plan);
   return writePlan(problem, plan);
 }
 
 Result<int> exportPlan(const Arguments& arguments) {
   if (arguments.to.empty())
-    return usageError("--to", "what to write is missing", "use chrome, dot, json or dnn-partitioning");
+    return usageError("--to", "what to write is missing", "use chrome, dot, json, dnn-partitioning or mps");
   ALLOT_CHECK(checkWritable(arguments.output));
   ALLOT_TRY(PlannedTask task, loadPlannedTask(arguments));
   const std::string file = displayName(arguments.inputs.back());

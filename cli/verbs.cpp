@@ -148,7 +148,7 @@ std::vector<CommandOption> makeOptions() {
        &A::noise);
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);
   text("op", 0, "NAME", "explain this op", kOp, &A::op);
-  text("to", 0, "FORMAT", "what to write", kTo, &A::to, {"chrome", "dot", "json", "dnn-partitioning"});
+  text("to", 0, "FORMAT", "what to write", kTo, &A::to, {"chrome", "dot", "json", "dnn-partitioning", "mps"});
   flag("options-doc", 0, "print docs/options.md", kOptionsDoc, &A::options_doc);
   return table;
 }

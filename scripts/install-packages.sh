@@ -8,7 +8,7 @@ packages_of() {
     build)
       echo cmake ninja-build g++ pkg-config git libgtest-dev libsimdjson-dev nlohmann-json3-dev libyaml-cpp-dev \
         libexpected-dev libcli11-dev libfmt-dev coinor-libclp-dev coinor-libcoinutils-dev libprotozero-dev \
-        python3 python3-jsonschema
+        python3 python3-jsonschema coinor-cbc
       ;;
     bench) echo libbenchmark-dev ;;
     dev) echo clang clang-format clang-tidy libclang-rt-14-dev ccache ;;

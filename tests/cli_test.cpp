@@ -271,7 +271,7 @@ TEST_F(Cli, ExplainsBothKindsOfPlan) {
     answer = run("explain tiny.json plan.json --time-limit 0 --json");
     EXPECT_EQ(answer.code, 0) << answer.err;
     EXPECT_EQ(answer.length("critical_path") > 0, std::string(goal) != "throughput");
-    EXPECT_EQ(answer.length("what_if"), 3u);
+    EXPECT_EQ(answer.length("what_if"), 5u);
   }
   EXPECT_EQ(run("explain tiny.json plan.json --op nobody").code, 2);
 }

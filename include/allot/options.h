@@ -54,7 +54,8 @@ struct RunOptions {
   std::uint64_t work_limit = 0;  // counted work instead of seconds; 0 = none
   std::uint32_t threads = 0;     // 0 = all cores
   std::uint64_t seed = 1;
-  std::string solver;                // empty = portfolio
+  std::string solver;   // empty = portfolio
+  bool robust = false;  // of the good plans found, take the one that noise in op times harms least
   Helpers helpers = Helpers::kAuto;  // optional solver libraries: used where they are found, or never loaded
 };
 

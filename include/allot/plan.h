@@ -45,6 +45,13 @@ struct CurvePoint {
   double seconds, value, bound;
 };
 
+// What the plan's decisions are worth when op times are not what they were said to be.
+struct NoiseReport {
+  double share = 0;  // standard deviation of the logarithm of each time's factor
+  std::uint32_t samples = 0;
+  double mean = 0, p95 = 0;  // seconds
+};
+
 struct Plan {
   Modes modes;  // every mode the plan was made for, the goal among them
   Status status = Status::kNoPlan;
@@ -64,6 +71,7 @@ struct Plan {
   std::vector<double> start, end;  // by op, seconds; empty when the goal has no schedule
   std::vector<PlanTransfer> transfers;
   std::vector<double> completion;  // by model, seconds
+  std::optional<NoiseReport> noise;
 
   bool hasPlan() const { return status == Status::kOptimal || status == Status::kFeasible; }
   // (value - bound) / value; 0 for value 0.

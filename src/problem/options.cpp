@@ -88,7 +88,7 @@ Result<bool> parseSwitch(std::string_view text) {
   return badInput("", fmt::format("\"{}\" is not true or false", text), "use true or false");
 }
 
-template <auto Member>
+template <auto Part, auto Member>
 OptionSpec flag(std::string_view option, std::string_view help, OptionScope scope) {
   return {option,
           "",
@@ -96,10 +96,10 @@ OptionSpec flag(std::string_view option, std::string_view help, OptionScope scop
           {},
           scope,
           [](Options& options, std::string_view text) -> Result<void> {
-            ALLOT_TRY(options.modes.*Member, parseSwitch(text));
+            ALLOT_TRY(options.*Part.*Member, parseSwitch(text));
             return {};
           },
-          [](const Options& options) -> std::string { return options.modes.*Member ? "true" : "false"; }};
+          [](const Options& options) -> std::string { return options.*Part.*Member ? "true" : "false"; }};
 }
 
 template <auto Part, auto Member, std::uint64_t Least>
@@ -138,9 +138,9 @@ std::vector<OptionSpec> makeTable() {
   table.push_back(choice<&Modes::training_load>(
       "training-load", "largest load of forward and backward together, or the sum of both maxima",
       S::kThroughput));
-  table.push_back(flag<&Modes::replicate>("replicate", "let a stage run on several devices of one class",
-                                          S::kThroughput));
-  table.push_back(flag<&Modes::in_flight>(
+  table.push_back(flag<&Options::modes, &Modes::replicate>(
+      "replicate", "let a stage run on several devices of one class", S::kThroughput));
+  table.push_back(flag<&Options::modes, &Modes::in_flight>(
       "in-flight", "count stashed activations of samples in flight (chain only)", S::kThroughput));
   table.push_back(count<&Options::modes, &Modes::max_stages, 0>(
       "max-stages", "N", "most stages of a pipeline; 0 = no limit", S::kThroughput));
@@ -216,6 +216,8 @@ std::vector<OptionSpec> makeTable() {
                                                                 "threads to use; 0 = all cores", S::kRun));
   table.push_back(
       count<&Options::run, &RunOptions::seed, 0>("seed", "N", "seed of everything random", S::kRun));
+  table.push_back(flag<&Options::run, &RunOptions::robust>(
+      "robust", "of the good plans found, take the one that 10% noise in op times harms least", S::kRun));
   table.push_back({"helpers", "NAME",
                    "optional solver libraries (HiGHS, CP-SAT): use those found, or load none",
                    choicesOf<Helpers>(), S::kRun,

@@ -8,6 +8,8 @@
 #include "allot/evaluate.h"
 #include "allot/solve.h"
 #include "base/units.h"
+#include "problem/calls_model.h"
+#include "report/slack.h"
 #include "report/what_if.h"
 
 namespace allot {
@@ -51,6 +53,7 @@ class Explainer {
     }
     out_.bottleneck = DeviceId(best);
     if (!plan_.start.empty()) out_.path = criticalPath(problem_, plan_);
+    if (!plan_.start.empty() && !isCallsModel(problem_)) out_.slack = opSlack(problem_, plan_);
     if (problem_.goal() == Goal::kThroughput) {
       for (std::size_t i = 0; i < problem_.opCount(); ++i) {
         if (plan_.assignment[i] == out_.bottleneck) addHeavy(OpId(i));
@@ -153,7 +156,8 @@ class Explainer {
 
   OpExplanation explainOp(OpId op) const {
     const UnitId unit = problem_.unit(op);
-    OpExplanation explanation{op, problem_.unitOps(unit).size(), {}};
+    OpExplanation explanation{op, problem_.unitOps(unit).size(), 0, {}};
+    if (!out_.slack.empty()) explanation.slack = out_.slack[op.index()];
     const DeviceId here = plan_.assignment[op.index()];
     for (std::size_t d = 0; d < problem_.deviceCount(); ++d) {
       Elsewhere there;
@@ -187,6 +191,8 @@ class Explainer {
     for (std::size_t c = 0; c < problem_.cluster.classCount(); ++c) {
       addWhatIf(fmt::format("one more {}", problem_.cluster.classes[c].name),
                 withExtraDevice(problem_, ClassId(c)), false);
+      addWhatIf(fmt::format("{} twice as fast", problem_.cluster.classes[c].name),
+                withFasterClass(problem_, ClassId(c), 2), true);
     }
     if (problem_.deviceCount() > 1) addWhatIf("links twice as fast", withFasterLinks(problem_, 2), true);
   }

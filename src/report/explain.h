@@ -39,6 +39,7 @@ struct Elsewhere {
 struct OpExplanation {
   OpId op;
   std::size_t unit_size = 1;
+  double slack = 0;  // seconds; 0 where the goal has no schedule
   std::vector<Elsewhere> devices;
 };
 
@@ -61,6 +62,7 @@ struct Explanation {
   std::vector<OpCost> heaviest;  // on the bottleneck, or on the critical path
   std::vector<CutPayment> cuts;  // throughput: what the bottleneck pays, dearest first
   std::vector<PathStep> path;    // latency and completion
+  std::vector<double> slack;     // by op, seconds; events model only
   std::vector<MemoryFullness> memory;
   std::vector<std::string> excluded;  // pins and forbids that keep units off faster devices
   std::vector<OpExplanation> ops;

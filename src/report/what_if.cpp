@@ -138,6 +138,15 @@ Result<Problem> withExtraDevice(const Problem& problem, ClassId cls) {
   return changed;
 }
 
+Result<Problem> withFasterClass(const Problem& problem, ClassId cls, double factor) {
+  Problem changed = unfinished(problem);
+  const std::size_t classes = problem.cluster.classCount();
+  for (std::size_t i = cls.index(); i < changed.op_seconds.size(); i += classes)
+    changed.op_seconds[i] /= factor;
+  ALLOT_CHECK(changed.finish());
+  return changed;
+}
+
 Result<Problem> withFasterLinks(const Problem& problem, double factor) {
   Problem changed = unfinished(problem);
   for (Link& link : changed.cluster.links) {

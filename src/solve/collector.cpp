@@ -6,12 +6,13 @@
 
 #include "allot/check.h"
 #include "allot/evaluate.h"
+#include "evaluate/noise.h"
 
 namespace allot {
 
 Collector::Collector(const Problem& problem, const Budget& budget,
-                     std::function<void(const ProgressLine&)> on_progress)
-    : problem_(problem), budget_(budget), on_progress_(std::move(on_progress)) {}
+                     std::function<void(const ProgressLine&)> on_progress, bool robust)
+    : problem_(problem), budget_(budget), robust_(robust), on_progress_(std::move(on_progress)) {}
 
 bool Collector::plan(Plan decisions, std::string_view solver) {
   Evaluation evaluated = evaluate(problem_, std::move(decisions));
@@ -30,6 +31,7 @@ bool Collector::plan(Plan decisions, std::string_view solver) {
     internal_error_ = fmt::format("a plan of {} is worth {}, below the bound {} of {}", solver,
                                   candidate.value, bound_, bound_by_);
   }
+  if (robust_) choice_.offer(candidate);
   best_ = std::move(candidate);
   note(solver);
   return true;
@@ -65,7 +67,9 @@ Plan Collector::take(bool proven, std::string proof) {
     bound_ = best_.value;
     note(best_.solver);
   }
-  Plan plan = std::move(best_);
+  Plan plan = robust_ ? choice_.take(problem_, budget_.seed) : std::move(best_);
+  if (!plan.noise && problem_.goal() != Goal::kThroughput)
+    plan.noise = valueUnderNoise(problem_, plan, kUsualNoise, budget_.seed, usualSamples(problem_));
   plan.bound = std::min(bound_, plan.value);
   plan.status = plan.gap() <= kOptimalGap ? Status::kOptimal : Status::kFeasible;
   plan.curve = std::move(curve_);

@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "allot/solve.h"
+#include "solve/robust_choice.h"
 
 namespace allot {
 
 class Collector : public Progress {
  public:
+  // `robust`: the plan taken is the one that noise harms least, not the one of least value.
   Collector(const Problem& problem, const Budget& budget,
-            std::function<void(const ProgressLine&)> on_progress);
+            std::function<void(const ProgressLine&)> on_progress, bool robust = false);
 
   bool plan(Plan decisions, std::string_view solver) override;
   void bound(double bound, std::string_view solver) override;
@@ -29,8 +31,10 @@ class Collector : public Progress {
  private:
   const Problem& problem_;
   const Budget& budget_;
+  bool robust_;
   std::function<void(const ProgressLine&)> on_progress_;
   Plan best_;
+  RobustChoice choice_;
   double bound_ = 0;
   std::string bound_by_ = "bounds";
   std::vector<CurvePoint> curve_;

@@ -121,7 +121,7 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
                                                     run.solver, only->summary);
     return outcome;
   }
-  Collector collector(problem, budget, on_progress);
+  Collector collector(problem, budget, on_progress, run.robust);
   bool proven = false;
   bool interrupted = false;
   std::string proof;

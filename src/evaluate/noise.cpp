@@ -1,4 +1,4 @@
-#include "report/noise.h"
+#include "evaluate/noise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +16,12 @@ double standardNormal(Random& random) {
 }
 
 }  // namespace
+
+std::uint32_t usualSamples(const Problem& problem) {
+  constexpr double kOpsValued = 4e5;
+  return static_cast<std::uint32_t>(
+      std::clamp(kOpsValued / (1 + static_cast<double>(problem.opCount())), 8.0, 100.0));
+}
 
 NoiseReport valueUnderNoise(const Problem& problem, const Plan& plan, double share, std::uint64_t seed,
                             std::uint32_t samples) {
