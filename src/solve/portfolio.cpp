@@ -10,6 +10,7 @@
 #include "solve/collector.h"
 #include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
+#include "solve/helpers/cp_sat_schedule.h"
 #include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
 #include "solve/local_search/local_search.h"
@@ -80,6 +81,9 @@ std::vector<Solver> makeSolvers() {
                   cpSatFreeAccepts, solveCpSatFree});
   list.push_back({"highs-free", "placement without contiguity by HiGHS (`make helpers`)",
                   "a plan and a bound that meet up to 1e-6", highsFreeAccepts, solveHighsFree});
+  list.push_back({"cp-sat-schedule", "schedules and windows of them by CP-SAT (`make helpers`)",
+                  "plans, and a bound where the graph is not large", cpSatScheduleAccepts,
+                  solveCpSatSchedule});
   return list;
 }
 

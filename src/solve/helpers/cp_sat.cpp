@@ -47,7 +47,11 @@ namespace field {
 constexpr protozero::pbf_tag_type kModelVariables = 2, kModelConstraints = 3, kModelObjective = 4,
                                   kModelHint = 6;
 constexpr protozero::pbf_tag_type kVariableDomain = 2;
-constexpr protozero::pbf_tag_type kConstraintLinear = 12;
+constexpr protozero::pbf_tag_type kConstraintIf = 2, kConstraintLinear = 12, kConstraintInterval = 19,
+                                  kConstraintNoOverlap = 20;
+constexpr protozero::pbf_tag_type kIntervalStart = 4, kIntervalEnd = 5, kIntervalSize = 6;
+constexpr protozero::pbf_tag_type kExpressionVars = 1, kExpressionCoeffs = 2, kExpressionOffset = 3;
+constexpr protozero::pbf_tag_type kNoOverlapIntervals = 1;
 constexpr protozero::pbf_tag_type kLinearVars = 1, kLinearCoeffs = 2, kLinearDomain = 3;
 constexpr protozero::pbf_tag_type kObjectiveVars = 1, kObjectiveCoeffs = 4;
 constexpr protozero::pbf_tag_type kHintVars = 1, kHintValues = 2;
@@ -57,6 +61,46 @@ constexpr protozero::pbf_tag_type kStatus = 1, kSolution = 2, kBestBound = 4, kI
 }  // namespace field
 
 enum class WireStatus : std::int32_t { kUnknown, kModelInvalid, kFeasible, kInfeasible, kOptimal };
+
+// variable + offset, or the offset alone where the variable is -1.
+void writeExpression(protozero::pbf_writer& parent, protozero::pbf_tag_type tag, std::int32_t variable,
+                     std::int64_t offset) {
+  protozero::pbf_writer expression(parent, tag);
+  if (variable >= 0) {
+    const std::int32_t variables[] = {variable};
+    const std::int64_t coefficients[] = {1};
+    expression.add_packed_int32(field::kExpressionVars, std::begin(variables), std::end(variables));
+    expression.add_packed_int64(field::kExpressionCoeffs, std::begin(coefficients), std::end(coefficients));
+  }
+  expression.add_int64(field::kExpressionOffset, offset);
+}
+
+void writeSwitch(protozero::pbf_writer& constraint, std::int32_t literal) {
+  if (literal < 0) return;
+  const std::int32_t literals[] = {literal};
+  constraint.add_packed_int32(field::kConstraintIf, std::begin(literals), std::end(literals));
+}
+
+// Intervals are constraints too, and named by their number among all.
+void writeIntervals(const CpModel& model, protozero::pbf_writer& writer) {
+  for (const CpInterval& interval : model.intervals) {
+    protozero::pbf_writer constraint(writer, field::kModelConstraints);
+    writeSwitch(constraint, interval.literal);
+    protozero::pbf_writer message(constraint, field::kConstraintInterval);
+    writeExpression(message, field::kIntervalStart, interval.start, 0);
+    writeExpression(message, field::kIntervalEnd, interval.start, interval.size);
+    writeExpression(message, field::kIntervalSize, -1, interval.size);
+  }
+  std::vector<std::int32_t> numbers;
+  for (const std::vector<std::int32_t>& set : model.disjoint) {
+    numbers.clear();
+    for (const std::int32_t interval : set)
+      numbers.push_back(static_cast<std::int32_t>(model.row_lower.size()) + interval);
+    protozero::pbf_writer constraint(writer, field::kModelConstraints);
+    protozero::pbf_writer message(constraint, field::kConstraintNoOverlap);
+    message.add_packed_int32(field::kNoOverlapIntervals, numbers.begin(), numbers.end());
+  }
+}
 
 std::string writeModel(const CpModel& model, const CpRun& run) {
   std::string bytes;
@@ -71,6 +115,7 @@ std::string writeModel(const CpModel& model, const CpRun& run) {
     const auto begin = static_cast<std::ptrdiff_t>(model.row_begin[r]);
     const auto end = static_cast<std::ptrdiff_t>(model.row_begin[r + 1]);
     protozero::pbf_writer constraint(writer, field::kModelConstraints);
+    if (!model.row_if.empty()) writeSwitch(constraint, model.row_if[r]);
     protozero::pbf_writer linear(constraint, field::kConstraintLinear);
     linear.add_packed_int32(field::kLinearVars, model.row_variable.begin() + begin,
                             model.row_variable.begin() + end);
@@ -78,6 +123,7 @@ std::string writeModel(const CpModel& model, const CpRun& run) {
                             model.row_value.begin() + end);
     linear.add_packed_int64(field::kLinearDomain, std::begin(domain), std::end(domain));
   }
+  writeIntervals(model, writer);
   std::vector<std::int32_t> variables;
   std::vector<std::int64_t> coefficients;
   for (std::size_t v = 0; v < model.objective.size(); ++v) {

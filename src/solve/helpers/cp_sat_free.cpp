@@ -5,6 +5,7 @@
 
 #include "solve/helpers/cp_sat.h"
 #include "solve/helpers/free_run.h"
+#include "solve/helpers/grid.h"
 
 namespace allot {
 namespace {
@@ -12,13 +13,7 @@ namespace {
 constexpr std::string_view kName = "cp-sat-free";
 constexpr double kErrorShare = 2e-10;  // of the value: what rounding to the grid may cost
 constexpr double kCoarse = 1e-4;       // of the value: the grid of the second look
-constexpr double kFinest = 1e-14;      // of the value: no grid below this
 constexpr double kLargest = 0x1.0p60;  // sums in a row stay below this
-
-// Multiples of the grid are kept as they are although division rounds; all else is rounded down.
-double wholes(double seconds, double grid) {
-  return std::floor(seconds / grid + 0x1.0p-10);
-}
 
 // What a grid does to the load rows.
 struct Rounding {
@@ -45,22 +40,12 @@ Rounding roundingAt(const FreeModel& model, double grid, double most) {
   return rounding;
 }
 
-// The coarsest grid 5^-a 2^-b that keeps the error small, or 0.
 double exactGrid(const FreeModel& model, double value) {
   const double most = kErrorShare * value / static_cast<double>(model.parts);
-  double best = 0;
-  double power = 1;
-  for (int a = 0; a <= 15; ++a, power /= 5) {
-    int exponent = 0;
-    std::frexp(value / power, &exponent);
-    for (double grid = std::ldexp(power, exponent); grid > std::max(best, kFinest * value); grid /= 2) {
-      const Rounding rounding = roundingAt(model, grid, most);
-      if (rounding.up + rounding.loss > most) continue;
-      best = grid;
-      break;
-    }
-  }
-  return best;
+  return coarsestGrid(value, [&](double grid) {
+    const Rounding rounding = roundingAt(model, grid, most);
+    return rounding.up + rounding.loss <= most;
+  });
 }
 
 void addRow(CpModel& cp, std::int64_t lower, std::int64_t upper) {
