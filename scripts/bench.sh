@@ -14,3 +14,5 @@ echo
 "$scripts/bench-large.sh" "$build"
 echo
 python3 "$scripts/bench-throughput.py" "$build"
+echo
+python3 "$scripts/bench-latency.py" "$build"
