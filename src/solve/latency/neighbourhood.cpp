@@ -1,6 +1,7 @@
 #include "solve/latency/neighbourhood.h"
 
 #include <algorithm>
+#include <bit>
 #include <queue>
 
 namespace allot {
@@ -20,8 +21,10 @@ Neighbourhood::Neighbourhood(const ScheduleModel& model, const SearchRange& rang
       devices_(model.devices),
       used_(model.devices, 0),
       stamp_(range.last - range.first, 0),
+      seen_(range.last - range.first, 0),
       memory_binds_(model.problem->modes.memory == MemoryModel::kStatic && !model.memoryNeverBinds()) {
   const std::uint32_t n = range.last - range.first;
+  cluster_scale_ = static_cast<std::uint32_t>(std::bit_width(std::max(n, 64u) / 2));
   std::vector<std::uint32_t> local(model.unitCount(), UINT32_MAX);
   unit_.resize(n);
   for (std::uint32_t op = 0; op < n; ++op) {
@@ -162,7 +165,7 @@ void Neighbourhood::moveCluster(Random& random) {
   const std::uint32_t start = pickOp(random), from = sequence_.device[start];
   const std::uint32_t to = pickDevice(start, random);
   if (to == from) return;
-  const std::uint32_t most = 2u << random.below(6);
+  const std::uint32_t most = 2 + random.below(2u << random.below(cluster_scale_));
   // Forward only, backward only, or both.
   const std::uint32_t ways = random.below(3);
   ++stamp_now_;
@@ -179,6 +182,30 @@ void Neighbourhood::moveCluster(Random& random) {
     if (ways != 0) std::for_each(before_[op].begin(), before_[op].end(), visit);
   }
   for (const std::uint32_t op : cluster_) place(op, to);
+}
+
+// An op and all that depends on nothing but it, or all that nothing but it depends on: what hangs on a hub.
+void Neighbourhood::moveRegion(Random& random) {
+  const std::uint32_t start = pickOp(random), from = sequence_.device[start];
+  const std::uint32_t to = pickDevice(start, random);
+  const bool forward = random.below(3) != 0, all = random.below(2) == 0;
+  const std::uint32_t most = random.below(2) == 0 ? count(unit_) : 2 + random.below(2u << random.below(cluster_scale_));
+  const Csr<std::uint32_t>&next = forward ? after_ : before_, &back = forward ? before_ : after_;
+  ++stamp_now_;
+  cluster_.assign(1, start);
+  for (std::size_t at = 0; at < cluster_.size() && cluster_.size() < most; ++at) {
+    for (const std::uint32_t op : next[cluster_[at]]) {
+      if (stamp_[op] != stamp_now_) {
+        stamp_[op] = stamp_now_;
+        seen_[op] = 0;
+      }
+      if (++seen_[op] == back[op].size() && cluster_.size() < most) cluster_.push_back(op);
+    }
+  }
+  // The hub itself may stay.
+  for (std::size_t at = random.below(4) == 0 ? 1 : 0; at < cluster_.size(); ++at) {
+    if (all || sequence_.device[cluster_[at]] == from) place(cluster_[at], to);
+  }
 }
 
 void Neighbourhood::moveWindow(Random& random) {
@@ -258,8 +285,10 @@ void Neighbourhood::propose(Random& random) {
     moveAndShift(random);
   } else if (kind < 8) {
     moveChain(random);
-  } else if (kind < 10) {
+  } else if (kind < 9) {
     moveCluster(random);
+  } else if (kind < 10) {
+    moveRegion(random);
   } else if (kind < 11) {
     moveWindow(random);
   } else if (kind < 14) {

@@ -1,7 +1,7 @@
 // Changes of a sequence: the moves of the searches over schedules, each with its undo.
 //
-// Kinds: a unit to another device (mostly that of a neighbour); a chain, a connected cluster of one device or
-// a window of the order to another device; two units change places; an op shifts within the positions that its
+// Kinds: a unit to another device (mostly that of a neighbour); a chain, a connected cluster of one device, all
+// that only one op feeds (or that only feeds one op) or a window of the order to another device; two units change places; an op shifts within the positions that its
 // producers and consumers leave, freely or just before or behind a critical op of its device. Half of them
 // start at an op without slack: no other change can shorten the schedule at once.
 // Guarantee: the order stays topological, units stay together and on allowed devices; pinned ops stay.
@@ -71,8 +71,10 @@ class Neighbourhood {
   std::vector<double> behind_;                    // by op: longest way to the end of the schedule
   std::vector<std::uint32_t> stamp_;
   std::uint32_t stamp_now_ = 0;
+  std::vector<std::uint32_t> seen_;
   std::vector<std::uint32_t> cluster_;
   bool memory_binds_;
+  std::uint32_t cluster_scale_;  // clusters have up to 2^scale ops
 
   std::uint32_t from_ = 0, until_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> moved_;  // unit and where it was
@@ -84,6 +86,7 @@ class Neighbourhood {
   void shift(std::uint32_t from, std::uint32_t to);
   void moveChain(Random& random);
   void moveCluster(Random& random);
+  void moveRegion(Random& random);
   void moveWindow(Random& random);
   void swapUnits(Random& random);
   void shiftOp(Random& random);
