@@ -17,15 +17,14 @@ constexpr double kOverflowWeight = 2;  // what a share of memory above the limit
 Annealer::Annealer(const ScheduleModel& model, const SearchRange& range)
     : model_(model),
       live_(model.problem->modes.memory == MemoryModel::kLive),
-      decoder_(model, range.first, range.last, range.open),
+      decoder_(model, range.first, range.last, range.open, range.ports),
       recorder_(model, range.first, live_ ? range.last : range.first, range.open && live_),
       neighbourhood_(model, range) {}
 
 // Factor of the value of a sequence that does not fit the memory; 1 where it does.
 double Annealer::penalty(const Sequence& sequence) {
   if (!live_) return 1 + kOverflowWeight * neighbourhood_.overflow();
-  const std::vector<double> peaks =
-      livePeaks(*model_.problem, planOf(model_, recorder_.record(sequence)));
+  const std::vector<double> peaks = livePeaks(*model_.problem, planOf(model_, recorder_.record(sequence)));
   double share = 0;
   for (std::size_t d = 0; d < peaks.size(); ++d) {
     if (peaks[d] > model_.memory[d]) share += (peaks[d] - model_.memory[d]) / (model_.memory[d] + 1);
@@ -56,8 +55,7 @@ AnnealResult Annealer::run(Sequence start, const AnnealPlan& plan, const Budget&
     if (move % poll == 0) {
       if (budget.stopped()) break;
       double share = static_cast<double>(move) / static_cast<double>(plan.moves);
-      if (plan.seconds < kInfinity)
-        share = std::max(share, (budget.elapsedSeconds() - began) / plan.seconds);
+      if (plan.seconds < kInfinity) share = std::max(share, (budget.elapsedSeconds() - began) / plan.seconds);
       if (share >= 1) break;
       temperature = scale * plan.hot * std::pow(plan.cold / plan.hot, share);
     }

@@ -1,9 +1,9 @@
 // Simulated annealing of a sequence by the moves of a neighbourhood.
 //
 // The limit that a candidate must keep is drawn before it is decoded, so that the decoder can stop as soon as
-// it is exceeded. Temperatures fall geometrically with the moves made; where the clock would cut the run short
-// they fall with the time instead. Memory above the limits makes a state dearer; only states that fit count.
-// Guarantee: heuristic; the result is never worse than a start that fits.
+// it is exceeded. Temperatures fall geometrically with the moves made; where the clock would cut the run
+// short they fall with the time instead. Memory above the limits makes a state dearer; only states that fit
+// count. Guarantee: heuristic; the result is never worse than a start that fits.
 #pragma once
 
 #include "allot/solve.h"

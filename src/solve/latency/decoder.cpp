@@ -25,11 +25,11 @@ void Sequence::shift(std::uint32_t from, std::uint32_t to) {
   position[op] = to;
 }
 
-Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open)
+Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports)
     : model_(model),
       first_(first),
       devices_(model.devices),
-      ports_(model.link_mode != LinkMode::kFree),
+      ports_(ports && model.link_mode != LinkMode::kFree),
       shared_(false),
       receive_offset_(model.link_mode == LinkMode::kHalfDuplex ? 0 : devices_),
       launch_(model.launch),
@@ -97,8 +97,8 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
       }
     }
   }
-  stride_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(
-      static_cast<std::size_t>(std::sqrt(static_cast<double>(n) * 1.5)), 8, 256));
+  stride_ = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n) * 1.5)), 8, 256));
   const std::size_t blocks = std::max<std::size_t>(1, (n + stride_ - 1) / stride_);
   checkpoints_.resize(2 * blocks);
   for (Checkpoint& checkpoint : checkpoints_) {

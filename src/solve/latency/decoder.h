@@ -1,15 +1,14 @@
 // The value of (order, devices) over a schedule model: the inner loop of every search over schedules.
 //
-// Problem: ops are taken in a given topological order and appended to their devices. When an op is taken, what
-// it reads from other devices is put on the ports, earliest producer first, each transfer into the first idle
-// time that both ports have after the producer's end: also before transfers that were placed earlier. Each
-// port remembers its last kGaps idle times, so that its state stays small.
-// Guarantee: every schedule is valid in the model's link mode and has exactly the value that is returned; the
-// evaluator, which appends in the order of starts, can only find the same times or earlier ones. Memory is not
-// looked at.
-// Complexity: O(ops + edges) for a full pass. A change from position p on costs a pass over the positions
-// behind the last checkpoint before p; it ends early when the value must exceed the threshold, and where
-// devices, ports and all results still to be read are again as they were.
+// Problem: ops are taken in a given topological order and appended to their devices. When an op is taken,
+// what it reads from other devices is put on the ports, earliest producer first, each transfer into the first
+// idle time that both ports have after the producer's end: also before transfers that were placed earlier.
+// Each port remembers its last kGaps idle times, so that its state stays small. Guarantee: every schedule is
+// valid in the model's link mode and has exactly the value that is returned; the evaluator, which appends in
+// the order of starts, can only find the same times or earlier ones. Memory is not looked at. Complexity:
+// O(ops + edges) for a full pass. A change from position p on costs a pass over the positions behind the last
+// checkpoint before p; it ends early when the value must exceed the threshold, and where devices, ports and
+// all results still to be read are again as they were.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +33,9 @@ struct Sequence {
 class Decoder {
  public:
   // The ops [first, last) of a model as a problem of their own: what they read from outside is there at time
-  // 0. Ops are numbered from 0. With `open` the last op takes no time, so that the value is when it could start.
-  Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open);
+  // 0. Ops are numbered from 0. With `open` the last op takes no time, so that the value is when it could
+  // start. Without `ports` transfers do not wait for each other, whatever the link mode.
+  Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports = true);
   explicit Decoder(const ScheduleModel& model)
       : Decoder(model, 0, static_cast<std::uint32_t>(model.opCount()), false) {}
 
@@ -90,7 +90,7 @@ class Decoder {
   std::vector<double> seconds_, tail_;  // [op * devices + device]
   std::vector<double> launch_;
 
-  std::vector<double> end_;  // by op
+  std::vector<double> end_;       // by op
   std::vector<Arrival> arrival_;  // [net * devices + device] where shared
   // Machine state while sweeping, and checkpoints of it before every `stride_`-th position: two copies of
   // each, the accepted one and one that a try writes.
@@ -112,7 +112,7 @@ class Decoder {
   std::uint32_t changed_from_ = 0, changed_until_ = 0;  // those that the caller changed
   std::uint32_t dirty_ = 0;  // results that changed in this try are read before this position
   std::vector<double> block_largest_, tried_largest_;  // by block of positions
-  std::vector<double> saved_end_;  // by position, of a try
+  std::vector<double> saved_end_;                      // by position, of a try
   std::vector<std::pair<std::size_t, Arrival>> saved_arrival_;
   std::vector<Crossing> crossing_;
 

@@ -189,7 +189,8 @@ void Neighbourhood::moveRegion(Random& random) {
   const std::uint32_t start = pickOp(random), from = sequence_.device[start];
   const std::uint32_t to = pickDevice(start, random);
   const bool forward = random.below(3) != 0, all = random.below(2) == 0;
-  const std::uint32_t most = random.below(2) == 0 ? count(unit_) : 2 + random.below(2u << random.below(cluster_scale_));
+  const std::uint32_t most =
+      random.below(2) == 0 ? count(unit_) : 2 + random.below(2u << random.below(cluster_scale_));
   const Csr<std::uint32_t>&next = forward ? after_ : before_, &back = forward ? before_ : after_;
   ++stamp_now_;
   cluster_.assign(1, start);
@@ -319,8 +320,8 @@ void Neighbourhood::findCritical(const Decoder& decoder) {
     for (const std::uint32_t net : model_.inputs[first_ + op]) {
       if (model_.net_producer[net] < first_) continue;
       const std::uint32_t producer = model_.net_producer[net] - first_;
-      behind_[producer] = std::max(
-          behind_[producer], model_.transfer(net, sequence_.device[producer], on) + seconds + longest);
+      behind_[producer] = std::max(behind_[producer],
+                                   model_.transfer(net, sequence_.device[producer], on) + seconds + longest);
     }
     if (decoder.end(op) + longest >= value * (1 - 1e-6)) critical_.push_back(op);
   }

@@ -1,12 +1,13 @@
 // Changes of a sequence: the moves of the searches over schedules, each with its undo.
 //
-// Kinds: a unit to another device (mostly that of a neighbour); a chain, a connected cluster of one device, all
-// that only one op feeds (or that only feeds one op) or a window of the order to another device; two units change places; an op shifts within the positions that its
-// producers and consumers leave, freely or just before or behind a critical op of its device. Half of them
-// start at an op without slack: no other change can shorten the schedule at once.
-// Guarantee: the order stays topological, units stay together and on allowed devices; pinned ops stay.
-// Memory may be exceeded: `overflow` says by how much, so that tight packings can be passed through.
-// Complexity: O(size of the move), plus O(ops + edges) for finding ops without slack.
+// Kinds: a unit to another device (mostly that of a neighbour); a chain, a connected cluster of one device,
+// all that only one op feeds (or that only feeds one op) or a window of the order to another device; two
+// units change places; an op shifts within the positions that its producers and consumers leave, freely or
+// just before or behind a critical op of its device. Half of them start at an op without slack: no other
+// change can shorten the schedule at once. Guarantee: the order stays topological, units stay together and on
+// allowed devices; pinned ops stay. Memory may be exceeded: `overflow` says by how much, so that tight
+// packings can be passed through. Complexity: O(size of the move), plus O(ops + edges) for finding ops
+// without slack.
 #pragma once
 
 #include <span>
@@ -19,7 +20,8 @@ namespace allot {
 // Ops [first, last) of a model as the searches see them: numbered from 0.
 struct SearchRange {
   std::uint32_t first, last;
-  bool open;  // ends when the last op can start
+  bool open = false;  // ends when the last op can start
+  bool ports = true;  // false: as if the link mode were free
 };
 
 class Neighbourhood {
@@ -63,12 +65,12 @@ class Neighbourhood {
   std::vector<std::uint32_t> unit_;  // by op, numbered from 0 inside the range
   Csr<std::uint32_t> unit_ops_;
   std::vector<double> unit_bytes_;
-  std::vector<std::uint8_t> pinned_;              // by unit
-  Csr<std::uint32_t> unit_devices_;               // allowed
-  Csr<std::uint32_t> before_, after_;             // by op
-  std::vector<double> used_;                      // bytes by device
-  std::vector<std::uint32_t> critical_;           // ops
-  std::vector<double> behind_;                    // by op: longest way to the end of the schedule
+  std::vector<std::uint8_t> pinned_;     // by unit
+  Csr<std::uint32_t> unit_devices_;      // allowed
+  Csr<std::uint32_t> before_, after_;    // by op
+  std::vector<double> used_;             // bytes by device
+  std::vector<std::uint32_t> critical_;  // ops
+  std::vector<double> behind_;           // by op: longest way to the end of the schedule
   std::vector<std::uint32_t> stamp_;
   std::uint32_t stamp_now_ = 0;
   std::vector<std::uint32_t> seen_;
@@ -77,7 +79,7 @@ class Neighbourhood {
   std::uint32_t cluster_scale_;  // clusters have up to 2^scale ops
 
   std::uint32_t from_ = 0, until_ = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> moved_;  // unit and where it was
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> moved_;    // unit and where it was
   std::vector<std::pair<std::uint32_t, std::uint32_t>> shifted_;  // from, to
 
   std::uint32_t pickOp(Random& random) const;
