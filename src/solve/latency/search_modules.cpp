@@ -1,6 +1,7 @@
 #include "solve/latency/search_modules.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/thread_pool.h"
 
@@ -8,8 +9,10 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kFirstMoves = 40;  // by op, pair and round; doubled from round to round
-constexpr std::uint32_t kPatience = 4;     // rounds without a better plan
+constexpr std::uint64_t kFirstMoves = 100;  // by op, pair and round; doubled from round to round
+constexpr double kHot = 0.1, kWarm = 0.01, kCold = 5e-4;  // temperatures from a start and from a good plan
+constexpr double kMargin = 0.08, kLeastMargin = 0.004;    // how far from the best path a pair may lie
+constexpr std::uint32_t kPatience = 4;                    // rounds without a better plan
 
 struct Module {
   SearchRange range;
@@ -49,18 +52,19 @@ class ModuleSearch {
       has_in = true;
     }
     add(n, false);
+    findShapes();
   }
 
   ModuleSearchEnd run() {
     best_value_ = whole_.reset(start_);
-    double margin = 0.05;
+    double margin = kMargin;
     std::uint64_t moves = kFirstMoves;
     std::uint32_t idle = 0;
     for (std::uint32_t round = 0; idle < kPatience && !end_.by_clock; ++round, moves *= 2) {
       const std::vector<Task> tasks = tasksOf(round, margin);
       if (!runRound(tasks, round, moves)) end_.by_clock = true;
       idle = join() ? 0 : idle + 1;
-      margin = std::max(0.002, margin * 0.7);
+      margin = std::max(kLeastMargin, margin * 0.75);
       if (budget_.work_limit > 0 && end_.moves >= budget_.work_limit) break;
     }
     return end_;
@@ -73,7 +77,8 @@ class ModuleSearch {
   const std::function<void(const Sequence&)>& report_;
   Decoder whole_;
   std::size_t devices_;
-  std::vector<Module> modules_;  // the last one has no barrier at its end
+  std::vector<Module> modules_;     // the last one has no barrier at its end
+  std::vector<std::size_t> shape_;  // by module
   double best_value_ = kInfinity, path_value_ = kInfinity;
   ModuleSearchEnd end_;
 
@@ -112,6 +117,38 @@ class ModuleSearch {
     return sequence;
   }
 
+  // The best plan of the pair so far, in this module or in one of the same shape: networks repeat themselves.
+  Sequence warmStart(const Task& task, Annealer& annealer) const {
+    const std::size_t pair = task.in * devices_ + task.out;
+    const AnnealResult* best = &modules_[task.module].best[pair];
+    double value = best->value;
+    for (std::size_t m = 0; m < modules_.size(); ++m) {
+      const AnnealResult& other = modules_[m].best[pair];
+      if (shape_[m] != shape_[task.module] || !(other.value < kInfinity) || m == task.module) continue;
+      if (const double here = annealer.valueOf(other.sequence); here < value) {
+        value = here;
+        best = &other;
+      }
+    }
+    return best->sequence;
+  }
+
+  // Modules have one number if their ops read each other alike and may run on the same devices.
+  void findShapes() {
+    std::map<std::vector<std::uint32_t>, std::size_t> numbers;
+    for (const Module& module : modules_) {
+      std::vector<std::uint32_t> shape{module.range.last - module.range.first, module.has_in, module.has_out};
+      for (std::uint32_t op = module.range.first; op < module.range.last; ++op) {
+        for (std::uint32_t d = 0; d < devices_; ++d) shape.push_back(model_.runs(op, d));
+        for (const std::uint32_t other : model_.before[op]) {
+          if (other >= module.range.first) shape.push_back(other - module.range.first + 2);
+        }
+        shape.push_back(UINT32_MAX);
+      }
+      shape_.push_back(numbers.emplace(std::move(shape), numbers.size()).first->second);
+    }
+  }
+
   // False when the clock ended it.
   bool runRound(const std::vector<Task>& tasks, std::uint32_t round, std::uint64_t moves_per_op) {
     std::vector<AnnealResult> results(tasks.size());
@@ -135,10 +172,20 @@ class ModuleSearch {
       if (module.has_out) annealer.neighbourhood().pin(module.range.last - module.range.first - 1);
       Random random(budget_.seed, (std::uint64_t{round} << 40) + (std::uint64_t{task.module} << 16) +
                                       task.in * devices_ + task.out);
-      const double hot = round % 2 == 0 ? 0.05 : 0.01;
+      // Runs grow with the square root of the round's length: many starts find more than one long run.
       const auto moves = static_cast<std::uint64_t>(static_cast<double>(movesOf(task)) * scale);
-      results[i] = annealer.run(known.value < kInfinity ? known.sequence : startOf(module, task.in, task.out),
-                                {moves, hot, 1e-4, kInfinity}, budget_, random);
+      const std::uint32_t runs = 1u << std::min(16u, round / 2);
+      AnnealResult& result = results[i];
+      result.moves = 0;
+      for (std::uint32_t r = 0; r < runs && (r == 0 || !budget_.stopped()); ++r) {
+        const bool on = known.value < kInfinity && (r + round) % 2 == 1;
+        AnnealResult next =
+            annealer.run(on ? warmStart(task, annealer) : startOf(module, task.in, task.out),
+                         {moves / runs, on ? kWarm : kHot, kCold, kInfinity}, budget_, random);
+        const std::uint64_t made = result.moves + next.moves;
+        if (next.value < result.value) result = std::move(next);
+        result.moves = made;
+      }
     });
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       AnnealResult& best = modules_[tasks[i].module].best[tasks[i].in * devices_ + tasks[i].out];
