@@ -13,6 +13,7 @@
 #include "solve/helpers/cp_sat_schedule.h"
 #include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
+#include "solve/latency/search.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
@@ -71,6 +72,9 @@ std::vector<Solver> makeSolvers() {
   list.push_back(
       {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
        "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound});
+  list.push_back({"schedule-search", "annealing of orders and devices, by modules or in rounds from a pool",
+                  "heuristic; never worse than the best plan it starts from", scheduleSearchAccepts,
+                  solveScheduleSearch});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();

@@ -1,0 +1,388 @@
+#include "solve/latency/decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+void Sequence::setOrder(std::vector<std::uint32_t> ops) {
+  order = std::move(ops);
+  position.resize(order.size());
+  for (std::uint32_t p = 0; p < order.size(); ++p) position[order[p]] = p;
+}
+
+void Sequence::shift(std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t op = order[from];
+  for (std::uint32_t p = from; p < to; ++p) position[order[p] = order[p + 1]] = p;
+  for (std::uint32_t p = from; p > to; --p) position[order[p] = order[p - 1]] = p;
+  order[to] = op;
+  position[op] = to;
+}
+
+Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports)
+    : model_(model),
+      first_(first),
+      devices_(model.devices),
+      ports_(ports && model.link_mode != LinkMode::kFree),
+      shared_(false),
+      receive_offset_(model.link_mode == LinkMode::kHalfDuplex ? 0 : devices_),
+      launch_(model.launch),
+      end_(last - first),
+      free_(devices_),
+      port_(2 * devices_),
+      last_use_(last - first),
+      saved_end_(last - first) {
+  const std::size_t n = last - first;
+  // Blocks of pair times of the nets inside, each once; single times need none.
+  std::vector<std::size_t> block;
+  input_begin_.push_back(0);
+  for (std::uint32_t op = first; op < last; ++op) {
+    for (const std::uint32_t net : model.inputs[op]) {
+      if (model.net_producer[net] < first) continue;
+      shared_ = shared_ || model.net_consumers[net].size() > 1;
+      double single = devices_ > 1 ? model.transfer(net, 0, 1) : 0;
+      for (std::size_t from = 0; from < devices_ && single >= 0; ++from) {
+        for (std::size_t to = 0; to < devices_; ++to) {
+          if (from != to && model.transfer(net, from, to) != single) single = -1;
+        }
+      }
+      block.push_back(pairs_.size());
+      if (single < 0) {
+        for (std::size_t from = 0; from < devices_; ++from) {
+          for (std::size_t to = 0; to < devices_; ++to) pairs_.push_back(model.transfer(net, from, to));
+        }
+      }
+      inputs_.push_back({model.net_producer[net] - first, net, single, nullptr});
+    }
+    input_begin_.push_back(static_cast<std::uint32_t>(inputs_.size()));
+  }
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].pairs = pairs_.data() + block[i];
+  std::vector<std::uint32_t> count(n + 1, 0);
+  for (const Input& input : inputs_) ++count[input.producer + 1];
+  for (std::size_t i = 0; i < n; ++i) count[i + 1] += count[i];
+  readers_.begin = count;
+  readers_.items.resize(inputs_.size());
+  for (std::uint32_t op = 0; op < n; ++op) {
+    for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i)
+      readers_.items[count[inputs_[i].producer]++] = op;
+  }
+  shared_ = shared_ && ports_;
+  if (shared_) arrival_.resize(model.netCount() * devices_);
+  seconds_.assign(model.seconds.begin() + static_cast<std::ptrdiff_t>(first * devices_),
+                  model.seconds.begin() + static_cast<std::ptrdiff_t>(last * devices_));
+  if (open)
+    for (std::size_t d = 0; d < devices_; ++d) {
+      double& last_seconds = seconds_[(n - 1) * devices_ + d];
+      if (last_seconds < kCannotRun) last_seconds = 0;
+    }
+  // Tails inside the range; behind it nothing counts.
+  tail_.assign(n * devices_, 0);
+  for (std::size_t op = n; op-- > 0;) {
+    for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i) {
+      const Input& input = inputs_[i];
+      for (std::uint32_t from = 0; from < devices_; ++from) {
+        double shortest = kInfinity;
+        for (std::uint32_t to = 0; to < devices_; ++to) {
+          const double on_way = from == to ? 0 : transferSeconds(input, from, to);
+          shortest = std::min(shortest, on_way + seconds_[op * devices_ + to] + tail_[op * devices_ + to]);
+        }
+        double& tail = tail_[input.producer * devices_ + from];
+        tail = std::max(tail, shortest);
+      }
+    }
+  }
+  stride_ = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n) * 1.5)), 8, 256));
+  const std::size_t blocks = std::max<std::size_t>(1, (n + stride_ - 1) / stride_);
+  checkpoints_.resize(2 * blocks);
+  for (Checkpoint& checkpoint : checkpoints_) {
+    checkpoint.free.resize(devices_);
+    checkpoint.port.resize(ports_ ? 2 * devices_ : 0);
+  }
+  copy_.resize(blocks);
+  behind_.resize(blocks);
+  block_largest_.resize(blocks);
+  tried_largest_.resize(blocks);
+}
+
+// The earliest time at or after `ready` when both ports are idle for `seconds`; takes it.
+inline double Decoder::put(Port& a, Port& b, double ready, double seconds) {
+  const double latest = std::max(a.free, b.free);
+  if (ready >= latest || (a.gaps | b.gaps) == 0) {
+    const double start = std::max(ready, latest);
+    for (Port* port : {&a, &b}) {
+      if (start > port->free) {
+        if (port->gaps == kGaps) {
+          std::memmove(port->begin, port->begin + 1, (kGaps - 1) * sizeof(double));
+          std::memmove(port->end, port->end + 1, (kGaps - 1) * sizeof(double));
+          --port->gaps;
+        }
+        port->begin[port->gaps] = port->free;
+        port->end[port->gaps++] = start;
+      }
+      port->free = start + seconds;
+      if (&a == &b) break;
+    }
+    return start;
+  }
+  // Walk both lists of idle times, the endless last one included.
+  std::uint32_t i = 0, j = 0;
+  double start;
+  while (true) {
+    const double begin_a = i < a.gaps ? a.begin[i] : a.free, end_a = i < a.gaps ? a.end[i] : kInfinity;
+    const double begin_b = j < b.gaps ? b.begin[j] : b.free, end_b = j < b.gaps ? b.end[j] : kInfinity;
+    start = std::max({ready, begin_a, begin_b});
+    if (start + seconds <= std::min(end_a, end_b)) break;
+    if (end_a <= end_b)
+      ++i;
+    else
+      ++j;
+  }
+  const auto take = [&](Port& port, std::uint32_t at) {
+    const double stop = start + seconds;
+    if (at == port.gaps) {
+      if (start > port.free) {
+        if (port.gaps == kGaps) {
+          std::memmove(port.begin, port.begin + 1, (kGaps - 1) * sizeof(double));
+          std::memmove(port.end, port.end + 1, (kGaps - 1) * sizeof(double));
+          --port.gaps;
+        }
+        port.begin[port.gaps] = port.free;
+        port.end[port.gaps++] = start;
+      }
+      port.free = stop;
+      return;
+    }
+    const double left = port.begin[at], right = port.end[at];
+    if (left < start && stop < right) {
+      // Split: the older part goes when there is no room.
+      if (port.gaps == kGaps) {
+        port.begin[at] = stop;
+        return;
+      }
+      for (std::uint32_t k = port.gaps++; k > at; --k) {
+        port.begin[k] = port.begin[k - 1];
+        port.end[k] = port.end[k - 1];
+      }
+      port.end[at] = start;
+      port.begin[at + 1] = stop;
+    } else if (left < start) {
+      port.end[at] = start;
+    } else if (stop < right) {
+      port.begin[at] = stop;
+    } else {
+      for (std::uint32_t k = at; k + 1 < port.gaps; ++k) {
+        port.begin[k] = port.begin[k + 1];
+        port.end[k] = port.end[k + 1];
+      }
+      --port.gaps;
+    }
+  };
+  take(a, i);
+  if (&a != &b) take(b, j);
+  return start;
+}
+
+template <bool kRecord>
+double Decoder::arrive(std::uint32_t op, std::uint32_t to, const Sequence& sequence, Schedule* schedule) {
+  double ready = 0;
+  crossing_.clear();
+  for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i) {
+    const Input& input = inputs_[i];
+    const double end = end_[input.producer];
+    const std::uint32_t from = sequence.device[input.producer];
+    if (from == to) {
+      ready = std::max(ready, end);
+      continue;
+    }
+    const double seconds = transferSeconds(input, from, to);
+    if (!ports_ || seconds == 0) {
+      ready = std::max(ready, end + seconds);
+      if (kRecord && seconds > 0) schedule->transfers.push_back({input.net, to, end, end + seconds});
+      continue;
+    }
+    if (shared_) {
+      const Arrival& arrival = arrival_[input.net * devices_ + to];
+      // The setter still sits there and came earlier: the net has been sent.
+      if (arrival.setter != kNobody && sequence.device[arrival.setter] == to &&
+          sequence.position[arrival.setter] < sequence.position[op]) {
+        ready = std::max(ready, arrival.time);
+        continue;
+      }
+    }
+    crossing_.push_back({end, seconds, from, input.net});
+  }
+  // Few: insertion sort, the first input first among equals.
+  for (std::size_t i = 1; i < crossing_.size(); ++i) {
+    for (std::size_t k = i; k > 0 && crossing_[k].ready < crossing_[k - 1].ready; --k)
+      std::swap(crossing_[k], crossing_[k - 1]);
+  }
+  for (const Crossing& crossing : crossing_) {
+    const double start =
+        put(port_[crossing.from], port_[receive_offset_ + to], crossing.ready, crossing.seconds);
+    ready = std::max(ready, start + crossing.seconds);
+    if (shared_) {
+      Arrival& arrival = arrival_[crossing.net * devices_ + to];
+      saved_arrival_.emplace_back(crossing.net * devices_ + to, arrival);
+      if (arrival.time != start + crossing.seconds)
+        dirty_ = std::max(dirty_, last_use_[model_.net_producer[crossing.net] - first_] + 1);
+      arrival = {start + crossing.seconds, op};
+    }
+    if (kRecord) schedule->transfers.push_back({crossing.net, to, start, start + crossing.seconds});
+  }
+  return ready;
+}
+
+template <bool kRecord>
+inline double Decoder::step(std::uint32_t op, const Sequence& sequence, Schedule* schedule) {
+  const std::uint32_t to = sequence.device[op];
+  const double ready = arrive<kRecord>(op, to, sequence, schedule);
+  const double seconds = seconds_[op * devices_ + to];
+  if (seconds == 0) return ready;
+  const double start = std::max(ready, free_[to]);
+  free_[to] = start + seconds + launch_[to];
+  return start + seconds;
+}
+
+bool Decoder::sameState(const Checkpoint& checkpoint) const {
+  if (!std::equal(free_.begin(), free_.end(), checkpoint.free.begin())) return false;
+  for (std::size_t p = 0; p < checkpoint.port.size(); ++p) {
+    const Port &a = port_[p], &b = checkpoint.port[p];
+    if (a.free != b.free || a.gaps != b.gaps) return false;
+    for (std::uint32_t g = 0; g < a.gaps; ++g) {
+      if (a.begin[g] != b.begin[g] || a.end[g] != b.end[g]) return false;
+    }
+  }
+  return true;
+}
+
+void Decoder::clear() {
+  std::fill(arrival_.begin(), arrival_.end(), Arrival{});
+  std::fill(free_.begin(), free_.end(), 0);
+  std::fill(port_.begin(), port_.end(), Port{});
+}
+
+void Decoder::findLastUse(const Sequence& sequence, std::uint32_t op) {
+  std::uint32_t last = 0;
+  for (const std::uint32_t reader : readers_[op]) last = std::max(last, sequence.position[reader]);
+  last_use_[op] = last;
+}
+
+double Decoder::reset(const Sequence& sequence) {
+  const auto n = static_cast<std::uint32_t>(opCount());
+  clear();
+  Checkpoint& zero = checkpoints_[copy_[0]];
+  zero.free = free_;
+  if (ports_) zero.port = port_;
+  for (std::uint32_t op = 0; op < n; ++op) findLastUse(sequence, op);
+  tryChange(sequence, 0, n, kInfinity);
+  changed_until_ = 0;
+  accept(sequence);
+  return value_;
+}
+
+double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uint32_t until,
+                          double threshold) {
+  const auto n = static_cast<std::uint32_t>(opCount());
+  std::uint32_t block = from / stride_;
+  const Checkpoint& start = checkpoints_[2 * block + copy_[block]];
+  free_ = start.free;
+  if (ports_) std::copy(start.port.begin(), start.port.end(), port_.begin());
+  double largest = start.largest;
+  changed_from_ = from;
+  changed_until_ = dirty_ = until;
+  tried_from_ = block * stride_;
+  saved_arrival_.clear();
+  if (shared_) {
+    // An op that left a device may have received what later ops there read.
+    for (std::uint32_t p = from; p < until; ++p) {
+      const std::uint32_t op = sequence.order[p];
+      for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i)
+        dirty_ = std::max(dirty_, last_use_[inputs_[i].producer] + 1);
+    }
+  }
+  std::uint32_t position = tried_from_;
+  while (true) {
+    const std::uint32_t stop = std::min(n, (block + 1) * stride_);
+    double block_largest = 0;
+    for (; position < stop; ++position) {
+      const std::uint32_t op = sequence.order[position];
+      const double end = step<false>(op, sequence, nullptr);
+      block_largest = std::max(block_largest, end);
+      saved_end_[position] = end_[op];
+      if (end == end_[op] && position >= until) continue;
+      end_[op] = end;
+      if (position < from) continue;
+      // A shift moves readers back by one place at most, or into the changed range.
+      dirty_ = std::max(dirty_, last_use_[op] + 1);
+      if (end + tail_[op * devices_ + sequence.device[op]] > threshold) {
+        tried_until_ = position + 1;
+        return tried_value_ = kInfinity;
+      }
+    }
+    largest = std::max(largest, block_largest);
+    tried_largest_[block] = block_largest;
+    if (position == n) break;
+    ++block;
+    if (position > dirty_ && sameState(checkpoints_[2 * block + copy_[block]])) {
+      largest = std::max(largest, behind_[block]);
+      break;
+    }
+    Checkpoint& written = checkpoints_[2 * block + 1 - copy_[block]];
+    written.free = free_;
+    if (ports_) std::copy(port_.begin(), port_.end(), written.port.begin());
+    written.largest = largest;
+  }
+  tried_until_ = position;
+  return tried_value_ = largest;
+}
+
+void Decoder::accept(const Sequence& sequence) {
+  value_ = tried_value_;
+  // The blocks behind the first one began at checkpoints that the try wrote.
+  const std::uint32_t first = tried_from_ / stride_, last = (tried_until_ - 1) / stride_;
+  for (std::uint32_t block = first; block <= last; ++block) {
+    if (block > first) copy_[block] ^= 1;
+    block_largest_[block] = tried_largest_[block];
+  }
+  double behind = 0;
+  for (std::size_t block = block_largest_.size(); block-- > 0;)
+    behind_[block] = behind = std::max(behind, block_largest_[block]);
+  // `largest` of later checkpoints: the try ended where all was as before, but earlier ends may differ.
+  double before = checkpoints_[2 * last + copy_[last]].largest;
+  for (std::size_t block = last; block + 1 < block_largest_.size(); ++block) {
+    before = std::max(before, block_largest_[block]);
+    checkpoints_[2 * (block + 1) + copy_[block + 1]].largest = before;
+  }
+  for (std::uint32_t position = changed_from_; position < changed_until_; ++position) {
+    const std::uint32_t op = sequence.order[position];
+    for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i)
+      findLastUse(sequence, inputs_[i].producer);
+  }
+}
+
+void Decoder::reject(const Sequence& tried) {
+  for (std::uint32_t position = tried_from_; position < tried_until_; ++position)
+    end_[tried.order[position]] = saved_end_[position];
+  for (std::size_t i = saved_arrival_.size(); i-- > 0;)
+    arrival_[saved_arrival_[i].first] = saved_arrival_[i].second;
+}
+
+Schedule Decoder::record(const Sequence& sequence) {
+  reset(sequence);
+  clear();
+  Schedule schedule;
+  schedule.device = sequence.device;
+  schedule.start.resize(opCount());
+  for (const std::uint32_t op : sequence.order)
+    schedule.start[op] = step<true>(op, sequence, &schedule) - seconds(op, sequence.device[op]);
+  return schedule;
+}
+
+}  // namespace allot
