@@ -1,0 +1,40 @@
+// Lower bound of what a partial schedule can still come to, and the devices that can still be used below a
+// target.
+//
+// Heads run forward from what is done: an op starts on a device no earlier than the device is free and its
+//   inputs can be there, each producer on its best device, each transfer alone on its ports. An op for which
+//   head + time + tail is not below the target on a device cannot run there, which raises the heads behind
+//   it.
+// Loads: for weights of devices, the weighted time that the rest takes at least has to fit between the least
+//   head and the least tail of each device; the same for the ops that only one device is left for.
+// Valid in every link mode and send mode. O(edges * devices^2) for the ops to come.
+#pragma once
+
+#include <vector>
+
+#include "solve/latency/pareto_model.h"
+
+namespace allot {
+
+class ParetoBound {
+ public:
+  explicit ParetoBound(const ParetoModel& model);
+
+  // Infinite when nothing below `target` is left. `domain` holds afterwards.
+  double operator()(const Ideal& ideal, const Partial& partial, double target);
+  // Devices left for an op to do.
+  std::uint16_t domain(std::size_t op) const { return domain_[op]; }
+
+ private:
+  const ParetoModel& model_;
+  std::size_t devices_;
+  std::vector<double> finish_;         // [op * devices + device]
+  std::vector<double> head_;           // [op * devices + device]
+  std::vector<std::uint16_t> domain_;  // by op
+
+  bool heads(const Ideal& ideal, const Partial& partial, double target, double& bound);
+  bool loads(const Ideal& ideal, const Partial& partial, double target, double& bound) const;
+  std::uint16_t startDomain(const Ideal& ideal, const Partial& partial, std::size_t op) const;
+};
+
+}  // namespace allot
