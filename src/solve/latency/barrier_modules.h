@@ -4,9 +4,10 @@
 // starts, all ops before it and all their transfers have ended, and nothing behind it starts before it ends.
 // So a schedule is a row of modules, each from the end of one barrier to the end of the next, and modules
 // share only the device of the barrier between them: the least latency is a shortest path over (barrier,
-// device). Besides that device three things cross barriers, and where they do the sum over modules is a bound
-// only: a launch gap longer than the barrier, units with ops in several modules, and memory.
-// O(ops + edges).
+// device). Where modules would be large, the longest jumps are dropped first, and barriers hold in spite of
+// them. Four things then cross barriers besides the device, and where they do the sum over modules is a bound
+// only: dropped jumps, a launch gap longer than the barrier, units with ops in several modules, and memory.
+// O(ops + edges) for each length of a jump that is tried.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,15 @@ struct BarrierModule {
   bool has_exit = false;           // the last op is the barrier behind
 };
 
-// In order; every op is in one module, barriers at the end of one and the start of the next.
-std::vector<BarrierModule> barrierModules(const ScheduleModel& model);
+struct Modules {
+  // In order; every op is in one module, barriers at the end of one and the start of the next.
+  std::vector<BarrierModule> parts;
+  bool dropped_jumps = false;
+};
+
+// Jumps are dropped until no module has more ops than this, or dropping does not help.
+inline constexpr std::size_t kWantedModule = 48;
+
+Modules barrierModules(const ScheduleModel& model);
 
 }  // namespace allot

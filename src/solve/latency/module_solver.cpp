@@ -22,7 +22,7 @@ class ModuleSolver {
       : budget_(budget),
         progress_(progress),
         model_(problem),
-        parts_(barrierModules(model_)),
+        parts_(barrierModules(model_).parts),
         table_(model_, parts_) {
     for (const ModuleTable::Module& module : table_.modules)
       effort_.emplace_back(module.ins, Effort{kFirstStates, 1, 0});
