@@ -5,8 +5,11 @@
 //   inputs can be there, each producer on its best device, each transfer alone on its ports. An op for which
 //   head + time + tail is not below the target on a device cannot run there, which raises the heads behind
 //   it.
+// Tails run backward in the same way over the devices that are left.
 // Loads: for weights of devices, the weighted time that the rest takes at least has to fit between the least
-//   head and the least tail of each device; the same for the ops that only one device is left for.
+//   head and the least tail of each device.
+// One machine: ops for which one device is left share it, and transfers between ops that are so placed share
+//   the ports; each such set ends no earlier than with preemption, largest tail first (Jackson).
 // Valid in every link mode and send mode. O(edges * devices^2) for the ops to come.
 #pragma once
 
@@ -30,9 +33,19 @@ class ParetoBound {
   std::size_t devices_;
   std::vector<double> finish_;         // [op * devices + device]
   std::vector<double> head_;           // [op * devices + device]
+  std::vector<double> tail_;           // [op * devices + device]
   std::vector<std::uint16_t> domain_;  // by op
 
-  bool heads(const Ideal& ideal, const Partial& partial, double target, double& bound);
+  struct Item {
+    double head, seconds, tail;
+  };
+  mutable std::vector<std::vector<Item>> on_device_, on_port_;
+  mutable std::vector<Item> open_;
+
+  bool tails(const Ideal& ideal, double target, double& bound, bool& narrowed);
+  bool machines(const Ideal& ideal, const Partial& partial, double target, double& bound) const;
+  double jackson(std::vector<Item>& items) const;
+  bool heads(const Ideal& ideal, const Partial& partial, double target, double& bound, bool again);
   bool loads(const Ideal& ideal, const Partial& partial, double target, double& bound) const;
   std::uint16_t startDomain(const Ideal& ideal, const Partial& partial, std::size_t op) const;
 };
