@@ -5,7 +5,7 @@
 
 namespace allot {
 
-void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double bound) {
+void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double floor) {
   const ParetoModel& model = *model_;
   const std::size_t devices = model.devices;
   key_.clear();
@@ -57,10 +57,12 @@ void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double bound
   }
   for (const std::uint16_t unit : ideal.open_units) key_.push_back(partial.unit_device[unit]);
   if (model.memory) {
-    for (std::size_t d = 0; d < devices; ++d)
-      time_.push_back(std::max(partial.used[d], model.window->memory[d] - ideal.rest_bytes));
+    for (std::size_t d = 0; d < devices; ++d) {
+      const double limit = model.window->memory[d];
+      time_.push_back(limit < kCannotRun ? std::max(partial.used[d], limit - ideal.rest_bytes) : 0);
+    }
   }
-  if (model.many_ends) time_.push_back(std::max(partial.value, bound));
+  if (model.many_ends) time_.push_back(std::max(partial.value, floor));
 }
 
 void ParetoLevel::read(std::size_t i, Partial& partial) const {
@@ -91,58 +93,56 @@ void ParetoLevel::read(std::size_t i, Partial& partial) const {
   partial.value = model.many_ends ? *time : 0;
 }
 
-bool ParetoLevel::insert(std::uint32_t ideal, const Partial& partial, double bound, std::uint32_t node) {
-  write(model_->ideal(ideal), partial, bound);
-  std::uint64_t hash = (ideal + 1) * 0x9E3779B97F4A7C15ull;
-  for (const std::uint16_t part : key_) hash = (hash ^ part) * 0xD1B54A32D192ED03ull, hash ^= hash >> 31;
+bool ParetoLevel::wants(std::uint32_t ideal, const Partial& partial, double floor) {
+  write(model_->ideal(ideal), partial, floor);
+  ideal_ = ideal;
+  hash_ = (ideal + 1) * 0x9E3779B97F4A7C15ull;
+  for (const std::uint16_t part : key_) hash_ = (hash_ ^ part) * 0xD1B54A32D192ED03ull, hash_ ^= hash_ >> 31;
   if (states_.size() * 2 >= table_.size()) grow();
   const std::size_t mask = table_.size() - 1;
-  std::size_t slot = hash & mask;
+  slot_ = hash_ & mask;
   // One slot for each key; states of a key are chained.
-  while (table_[slot] != kNone) {
-    const State& head = states_[table_[slot]];
-    if (head.hash == hash && head.ideal == ideal && head.key_size == key_.size() &&
+  while (table_[slot_] != kNone) {
+    const State& head = states_[table_[slot_]];
+    if (head.hash == hash_ && head.ideal == ideal && head.key_size == key_.size() &&
         std::equal(key_.begin(), key_.end(), keys_.begin() + static_cast<std::ptrdiff_t>(head.key_at)))
       break;
-    slot = (slot + 1) & mask;
+    slot_ = (slot_ + 1) & mask;
   }
   const std::size_t count = time_.size();
-  for (std::uint32_t at = table_[slot]; at != kNone; at = states_[at].next) {
-    State& other = states_[at];
-    if (other.dead) continue;
-    const double* theirs = &times_[other.times_at];
-    bool worse = true, better = true;
-    for (std::size_t i = 0; i < count && (worse || better); ++i) {
-      worse = worse && theirs[i] <= time_[i];
-      better = better && time_[i] <= theirs[i];
-    }
-    if (worse) return false;
-    if (better) other.dead = true;
+  for (std::uint32_t at = table_[slot_]; at != kNone; at = states_[at].next) {
+    if (states_[at].dead) continue;
+    const double* theirs = &times_[states_[at].times_at];
+    std::size_t i = 0;
+    while (i < count && theirs[i] <= time_[i]) ++i;
+    if (i == count) return false;
+  }
+  return true;
+}
+
+void ParetoLevel::take(double bound, std::uint32_t node) {
+  const std::size_t count = time_.size();
+  for (std::uint32_t at = table_[slot_]; at != kNone; at = states_[at].next) {
+    if (states_[at].dead) continue;
+    const double* theirs = &times_[states_[at].times_at];
+    std::size_t i = 0;
+    while (i < count && time_[i] <= theirs[i]) ++i;
+    states_[at].dead = i == count;
   }
   const auto index = static_cast<std::uint32_t>(states_.size());
-  State state{bound,
-              keys_.size(),
-              times_.size(),
-              hash,
-              ideal,
-              node,
-              kNone,
-              static_cast<std::uint16_t>(key_.size()),
-              static_cast<std::uint16_t>(count),
-              false};
-  if (table_[slot] == kNone) {
-    table_[slot] = index;
-    state.key_at = keys_.size();
+  State state{bound, keys_.size(), times_.size(), hash_, ideal_, node, kNone,
+              static_cast<std::uint16_t>(key_.size()), static_cast<std::uint16_t>(count), false};
+  if (table_[slot_] == kNone) {
+    table_[slot_] = index;
     keys_.insert(keys_.end(), key_.begin(), key_.end());
   } else {
-    State& head = states_[table_[slot]];
+    State& head = states_[table_[slot_]];
     state.key_at = head.key_at;
     state.next = head.next;
     head.next = index;
   }
   times_.insert(times_.end(), time_.begin(), time_.end());
   states_.push_back(state);
-  return true;
 }
 
 void ParetoLevel::grow() {

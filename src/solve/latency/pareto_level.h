@@ -19,8 +19,10 @@ class ParetoLevel {
  public:
   explicit ParetoLevel(const ParetoModel& model) : model_(&model) {}
 
-  // Takes the partial schedule unless one that is there dominates it. `node` is remembered.
-  bool insert(std::uint32_t ideal, const Partial& partial, double bound, std::uint32_t node);
+  // Whether none that is there dominates the partial schedule. `floor` is a bound of its value.
+  bool wants(std::uint32_t ideal, const Partial& partial, double floor);
+  // Takes what `wants` was last asked about; `node` is remembered.
+  void take(double bound, std::uint32_t node);
   // Drops what became dominated and keeps the `width` best (0 = all), best bounds first.
   void close(std::size_t width);
   void clear();
@@ -52,7 +54,11 @@ class ParetoLevel {
   std::vector<double> times_, time_;
   std::vector<std::uint32_t> table_;
 
-  void write(const Ideal& ideal, const Partial& partial, double bound);
+  std::uint64_t hash_ = 0;
+  std::uint32_t ideal_ = 0;
+  std::size_t slot_ = 0;
+
+  void write(const Ideal& ideal, const Partial& partial, double floor);
   void grow();
 };
 

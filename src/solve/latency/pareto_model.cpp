@@ -18,6 +18,12 @@ ParetoModel::ParetoModel(const ExactWindow& source)
     const ExactWindow::Net& net = source.nets[n];
     out[net.producer].push_back(static_cast<std::uint16_t>(n));
     for (const std::uint32_t consumer : net.consumers) in[consumer].push_back(static_cast<std::uint16_t>(n));
+    producer.push_back(static_cast<std::uint16_t>(net.producer));
+    one_consumer.push_back(net.consumers.size() == 1);
+    way.insert(way.end(), net.seconds.begin(), net.seconds.end());
+    for (std::size_t to = 0; to < devices; ++to) {
+      for (std::size_t from = 0; from < devices; ++from) way_back.push_back(net.seconds[from * devices + to]);
+    }
     timed.push_back(std::any_of(net.seconds.begin(), net.seconds.end(), [](double s) { return s > 0; }));
   }
   std::size_t last_ops = 0;

@@ -67,6 +67,10 @@ class ParetoModel {
   bool memory;                         // used bytes belong to a partial schedule
   bool many_ends;                      // the latest end does: more than one op has no consumer
   Csr<std::uint16_t> inputs, outputs;  // nets, by op
+  std::vector<std::uint16_t> producer;     // by net
+  std::vector<std::uint8_t> one_consumer;  // by net
+  std::vector<double> way;                 // [(net * devices + from) * devices + to]
+  std::vector<double> way_back;            // [(net * devices + to) * devices + from]
   std::vector<std::uint16_t> allowed;  // devices, by op
   std::vector<std::uint8_t> timed;     // by net: some pair takes time
   std::vector<double> tail;            // [op * devices + device], to the exit
@@ -75,7 +79,7 @@ class ParetoModel {
 
   double time(std::size_t op, std::size_t d) const { return window->seconds[op * devices + d]; }
   double transfer(std::size_t net, std::size_t from, std::size_t to) const {
-    return window->nets[net].seconds[from * devices + to];
+    return way[(net * devices + from) * devices + to];
   }
   Partial start() const;
   std::uint32_t firstIdeal();

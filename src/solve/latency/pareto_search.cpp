@@ -42,7 +42,7 @@ WindowResult ParetoSearch::run() {
     return std::move(result_);
   }
   const double bound = bound_(model_.ideal(first), partial_, target_);
-  if (bound < target_) next_.insert(first, partial_, bound, kRoot);
+  if (bound < target_ && next_.wants(first, partial_, bound)) next_.take(bound, kRoot);
   result_.complete = true;
   while (next_.size() > 0) {
     next_.close(limits_.width);
@@ -90,6 +90,7 @@ void ParetoSearch::findTwins(const Ideal& ideal) {
 
 void ParetoSearch::expand(std::size_t i) {
   const std::uint32_t at = now_.idealOf(i), parent = now_.nodeOf(i);
+  floor_ = now_.boundOf(i);
   now_.read(i, partial_);
   if (!(bound_(model_.ideal(at), partial_, target_) < kNever)) return;
   for (const std::uint16_t op : model_.ideal(at).rest) domain_[op] = bound_.domain(op);
@@ -212,9 +213,10 @@ void ParetoSearch::trySend(std::uint32_t at, std::size_t net, std::size_t device
 }
 
 void ParetoSearch::keep(std::uint32_t ideal, Node node) {
+  if (!next_.wants(ideal, partial_, floor_)) return;
   const double bound = bound_(model_.ideal(ideal), partial_, target_);
   if (!(bound < target_)) return;
-  if (!next_.insert(ideal, partial_, bound, static_cast<std::uint32_t>(nodes_.size()))) return;
+  next_.take(std::max(bound, floor_), static_cast<std::uint32_t>(nodes_.size()));
   nodes_.push_back(node);
   ++result_.states;
 }

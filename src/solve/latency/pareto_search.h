@@ -41,6 +41,7 @@ class ParetoSearch {
   Partial partial_;
   std::vector<Node> nodes_;
   double target_;
+  double floor_ = 0;  // bound of the partial schedule at hand
   std::vector<double> best_;                // by slot of the result
   std::vector<std::uint32_t> best_parent_;  // node before the last op
   std::vector<Node> best_last_;
