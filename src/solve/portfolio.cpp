@@ -14,6 +14,8 @@
 #include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
 #include "solve/latency/search.h"
+#include "solve/latency/exact_schedule.h"
+#include "solve/latency/module_solver.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
@@ -63,6 +65,11 @@ std::vector<Solver> makeSolvers() {
                   "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"schedule-exact", "fastest schedule of a small graph, by Pareto search over ideals",
+                  "optimal, with a valid bound along the way", exactScheduleAccepts, solveExactSchedule});
+  list.push_back({"modules", "shortest path over barriers and their devices, modules between them exactly",
+                  "optimal where modules are small, with a valid bound along the way", moduleSolverAccepts,
+                  solveModules});
   list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
                   "heuristic", isThroughput, solveBeam});
   list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",

@@ -1,0 +1,193 @@
+#include "solve/latency/module_solver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+#include "solve/latency/barrier_modules.h"
+#include "solve/latency/module_table.h"
+
+namespace allot {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-10;
+
+class ModuleSolver {
+ public:
+  ModuleSolver(const Problem& problem, const Budget& budget, Progress& progress)
+      : budget_(budget),
+        progress_(progress),
+        model_(problem),
+        parts_(barrierModules(model_).parts),
+        table_(model_, parts_) {
+    for (const ModuleTable::Module& module : table_.modules)
+      effort_.emplace_back(module.ins, Effort{kFirstStates, 1, 0});
+  }
+
+  bool suitable() const {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const BarrierModule& part) { return part.ops.size() <= ExactWindow::kMaxOps; });
+  }
+
+  SolveResult run() {
+    beams(kFirstWidth);
+    while (!stopped()) {
+      const ModuleTable::Distances low = table_.distances(false);
+      progress_.bound(low.total * (1 - kRounding), "modules");
+      if (progress_.done()) return {SolveEnd::kFinished, proof()};
+      if (!(low.total < kNever)) break;
+      if (!improve(low)) break;
+    }
+    return {stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, proof()};
+  }
+
+ private:
+  struct Effort {
+    std::size_t states;
+    double step;  // of the target, as a share of an even split of what is open
+    int failed;
+  };
+  static constexpr std::size_t kFirstStates = 5'000, kFirstWidth = 50;
+
+  const Budget& budget_;
+  Progress& progress_;
+  ScheduleModel model_;
+  std::vector<BarrierModule> parts_;
+  ModuleTable table_;
+  std::vector<std::vector<Effort>> effort_;  // by module and entry device
+  std::size_t states_ = 0, searches_ = 0;
+
+  bool stopped() const {
+    return budget_.stopped() || (budget_.work_limit > 0 && states_ >= budget_.work_limit);
+  }
+  std::string proof() const {
+    return fmt::format("{} modules between barriers, {} searches, {} partial schedules kept",
+                       table_.modules.size(), searches_, states_);
+  }
+
+  void beams(std::size_t width) {
+    for (std::size_t m = 0; m < table_.modules.size(); ++m) {
+      for (std::size_t in = 0; in < table_.modules[m].ins; ++in) {
+        if (stopped()) return;
+        if (table_.modules[m].in_runs[in]) search(m, in, table_.windowFrom(m, in), kNever, width, 0);
+      }
+    }
+    report();
+  }
+
+  // Plans found become upper costs. True when everything below the target was looked at.
+  bool search(std::size_t m, std::size_t in, const ExactWindow& window, double target, std::size_t width,
+              std::size_t states) {
+    ModuleTable::Module& module = table_.modules[m];
+    WindowResult result = searchWindow(window, {target, width, states, &budget_});
+    states_ += result.states;
+    ++searches_;
+    for (std::size_t out = 0; out < module.outs; ++out) {
+      ModuleCost& cost = module.cost[in * module.outs + out];
+      WindowPlan& plan = result.best[out];
+      const double tail = module.has_exit ? window.tail[window.exit * window.devices + out] : 0;
+      if (plan.end < cost.plan.end) cost.plan = std::move(plan);
+      if (!result.complete) continue;
+      cost.lower = std::max(cost.lower, std::min(cost.plan.end, target - tail));
+    }
+    return result.complete;
+  }
+
+  // Works on one module of the least path. False when nothing is left to do.
+  bool improve(const ModuleTable::Distances& low) {
+    const double best = progress_.bestValue();
+    std::size_t chosen = table_.modules.size(), chosen_in = 0, open = 0, in = 0;
+    double most = 0;
+    for (std::size_t m = 0; m < table_.modules.size(); ++m) {
+      const std::size_t out = low.path[m];
+      const ModuleCost& cost = table_.modules[m].cost[in * table_.modules[m].outs + out];
+      if (!cost.exact()) {
+        ++open;
+        const double width = cost.plan.end - cost.lower;
+        const bool first = chosen == table_.modules.size();
+        const std::size_t states = effort_[m][in].states;
+        const std::size_t least = first ? 0 : effort_[chosen][chosen_in].states;
+        if (first || states < least || (states == least && width > most)) {
+          chosen = m;
+          chosen_in = in;
+          most = width;
+        }
+      }
+      in = out;
+    }
+    if (open == 0) {
+      report();
+      return false;
+    }
+    Effort& effort = effort_[chosen][chosen_in];
+    const double slack = best < kNever ? std::max(best - low.total, 1e-9 * best) : low.total;
+    const double share = slack * std::min(1.0, effort.step / static_cast<double>(open));
+    ExactWindow window = table_.windowFrom(chosen, chosen_in);
+    const ModuleTable::Module& module = table_.modules[chosen];
+    if (module.has_exit) {
+      for (std::size_t out = 0; out < module.outs; ++out)
+        window.tail[window.exit * window.devices + out] = low.behind[chosen][out];
+    }
+    const double before = low.before[chosen][chosen_in];
+    double target = low.total - before + share;
+    if (best < kNever) target = std::min(target, best * (1 + kRounding) - before);
+    const bool complete = search(chosen, chosen_in, window, target, 0, effort.states);
+    if (getenv("EXACT_LOG"))
+      fprintf(stderr, "%.2fs bound %.6f best %.6f module %zu (%zu ops) in %zu step %.3g limit %zu %s\n",
+              budget_.elapsedSeconds(), low.total * 1e3, best * 1e3, chosen, window.opCount(), chosen_in,
+              effort.step, effort.states, complete ? "ok" : "-");
+    if (complete) {
+      effort.step *= 2;
+      effort.failed = 0;
+    } else {
+      effort.step /= 2;
+      if (++effort.failed % 3 == 0) effort.states *= 4, effort.step *= 8;
+    }
+    report();
+    return true;
+  }
+
+  // The plan along the least path of upper costs.
+  void report() {
+    const ModuleTable::Distances high = table_.distances(true);
+    if (!(high.total < progress_.bestValue() * (1 - kRounding))) return;
+    Schedule schedule;
+    schedule.device.assign(model_.opCount(), 0);
+    schedule.start.assign(model_.opCount(), 0);
+    double base = 0;
+    std::size_t in = 0;
+    for (std::size_t m = 0; m < table_.modules.size(); ++m) {
+      const ModuleTable::Module& module = table_.modules[m];
+      const WindowPlan& plan = module.cost[in * module.outs + high.path[m]].plan;
+      for (std::size_t i = module.has_entry ? 1 : 0; i < plan.device.size(); ++i) {
+        schedule.device[module.window.source_op[i]] = plan.device[i];
+        schedule.start[module.window.source_op[i]] = base + plan.start[i];
+      }
+      for (const NetTransfer& transfer : plan.transfers)
+        schedule.transfers.push_back({module.window.source_net[transfer.net], transfer.to,
+                                      base + transfer.start, base + transfer.end});
+      base += plan.end;
+      in = high.path[m];
+    }
+    progress_.plan(planOf(model_, schedule), "modules");
+  }
+};
+
+}  // namespace
+
+bool moduleSolverAccepts(const Problem& problem) {
+  return problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents &&
+         problem.opCount() > 1 && problem.deviceCount() <= ExactWindow::kMaxDevices;
+}
+
+SolveResult solveModules(const Problem& problem, const Budget& budget, Progress& progress) {
+  ModuleSolver solver(problem, budget, progress);
+  if (!solver.suitable()) return {SolveEnd::kNotSuitable, ""};
+  return solver.run();
+}
+
+}  // namespace allot
