@@ -12,6 +12,7 @@
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
+#include "solve/latency/schedule_bound.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
@@ -70,6 +71,9 @@ std::vector<Solver> makeSolvers() {
   list.push_back(
       {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
        "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound});
+  list.push_back({"schedule-bound", "lower bound on latency from parts between ops that others wait for",
+                  "a valid bound in every link mode, send mode and memory model; finds no plans",
+                  scheduleBoundAccepts, solveScheduleBound});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();
