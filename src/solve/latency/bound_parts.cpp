@@ -10,7 +10,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFirstStep = 0.1;    // of the bound
 constexpr double kNextStep = 0.02;    // at a higher level
 constexpr double kResolution = 2e-3;  // smaller steps wait for the next level
-constexpr double kLastResolution = 1e-10;
+constexpr double kExact = 1e-10;         // an item this close below a possible time is closed
 constexpr int kMaxLevel = 12;
 constexpr std::uint64_t kGrowth = 6;  // of nodes from level to level
 
@@ -126,12 +126,19 @@ bool BoundParts::raise(double upper) {
 
 void BoundParts::tryItem(Part& part, std::size_t at, double most) {
   Item& item = part.items[at];
-  const double resolution = (item.level < kMaxLevel ? kResolution : kLastResolution) * item.bound;
-  const double ceiling = std::min(item.failed, item.open);
-  const double target =
-      std::min(most, ceiling < kInfinity ? (item.bound + ceiling) / 2 : item.bound + item.step);
-  if (target < most && target - item.bound <= resolution) {
-    if (item.open - item.bound <= 2 * resolution || item.level == kMaxLevel) {
+  // Just below a time that is possible, halfway below one that could not be refuted, or a step ahead.
+  double target = item.bound + item.step;
+  if (item.failed < kInfinity)
+    target = (item.bound + std::min(item.failed, item.open)) / 2;
+  else if (item.open < kInfinity)
+    target = item.open * (1 - kExact);
+  target = std::min(target, most);
+  if (target <= item.bound) {
+    item.closed = true;
+    return;
+  }
+  if (item.failed < kInfinity && target - item.bound <= kResolution * item.bound) {
+    if (item.level == kMaxLevel) {
       item.closed = true;
     } else {
       ++item.level;
@@ -146,11 +153,11 @@ void BoundParts::tryItem(Part& part, std::size_t at, double most) {
       part.module->has_exit ? static_cast<std::uint32_t>(at % part.tos) : Refuter::kAnyDevice;
   switch (part.refuter->refute(target, from, to, nodeLimit(item.level))) {
     case Refuter::Outcome::kRefuted:
-      item.bound = std::max(item.bound, target);
+      item.bound = std::max(item.bound, std::min(part.refuter->next, most));
       item.step *= 2;
       break;
     case Refuter::Outcome::kOpen:
-      item.open = std::min(item.open, target);
+      item.open = std::min(item.open, part.refuter->open);
       break;
     case Refuter::Outcome::kLimit:
       item.failed = std::min(item.failed, target);

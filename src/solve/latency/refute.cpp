@@ -27,7 +27,11 @@ Refuter::Outcome Refuter::refute(double target, std::uint32_t entry_device, std:
                                  std::uint64_t node_limit) {
   limit_ = target * (1 + kRounding);
   last_node_ = nodes + node_limit;
-  return setRoot(entry_device, exit_device) ? descend(0) : Outcome::kRefuted;
+  next = kInfinity;
+  const Outcome outcome = setRoot(entry_device, exit_device) ? descend(0) : Outcome::kRefuted;
+  // The same steps refute every time up to the least that broke the limit.
+  next = std::max(target, next * (1 - 2 * kRounding));
+  return outcome;
 }
 
 // False when no device is left to some unit.
@@ -73,7 +77,7 @@ Refuter::Outcome Refuter::descend(std::size_t depth) {
     if (budget_.stopped()) return Outcome::kStopped;
     if (!propagate(levels_[depth])) return Outcome::kRefuted;
     const std::uint32_t unit = pickUnit(levels_[depth]);
-    if (unit == BoundModule::kNone) return Outcome::kOpen;
+    if (unit == BoundModule::kNone) return order(levels_[depth]);
     // First where it fits best, so that a target that cannot be refuted is recognised early.
     const std::uint32_t op = part_.unit_ops[unit].front();
     double least = kInfinity;
@@ -93,6 +97,51 @@ Refuter::Outcome Refuter::descend(std::size_t depth) {
     if (below != Outcome::kRefuted) return below;
     levels_[depth].allowed[unit] &= ~(1u << device);
   }
+}
+
+// All devices are decided: can the ops and transfers be ordered?
+Refuter::Outcome Refuter::order(const Level& level) {
+  const bool ports = part_.link_mode != LinkMode::kFree;
+  const bool half = part_.link_mode == LinkMode::kHalfDuplex;
+  orders_.clear(3 * devices_);
+  activity_.resize(part_.opCount());
+  std::vector<std::uint32_t> sent(devices_);
+  std::vector<std::vector<std::pair<std::uint32_t, double>>> arriving(part_.opCount());
+  for (std::size_t op = 0; op < part_.opCount(); ++op) {
+    const auto d = static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[op]]));
+    const std::size_t at = op * devices_ + d;
+    const double seconds = part_.seconds[at];
+    activity_[op] = orders_.add(part_.busy[at], seconds, part_.busy[at] > 0 ? d : OrderRefuter::kNoMachine);
+    for (const auto& [from, lag] : arriving[op]) orders_.lag(from, activity_[op], lag);
+    std::uint32_t net = BoundModule::kNone;
+    for (const std::uint32_t e : part_.edges_out[op]) {
+      const BoundModule::Edge& edge = part_.edges[e];
+      if (edge.net != net) std::fill(sent.begin(), sent.end(), OrderRefuter::kNoMachine);
+      net = edge.net;
+      const auto to = static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[edge.to]]));
+      const double length = part_.transfer(net, d, to);
+      if (d == to || !ports || length <= 0) {
+        arriving[edge.to].emplace_back(activity_[op], seconds + part_.delay[(e * devices_ + d) * devices_ + to]);
+        continue;
+      }
+      if (sent[to] == OrderRefuter::kNoMachine) {
+        const std::size_t send = devices_ + d, receive = (half ? devices_ : 2 * devices_) + to;
+        sent[to] = orders_.add(length, length, static_cast<std::uint32_t>(send),
+                               static_cast<std::uint32_t>(receive));
+        orders_.lag(activity_[op], sent[to], seconds);
+      }
+      arriving[edge.to].emplace_back(sent[to], length);
+    }
+  }
+  std::uint64_t left = last_node_ > nodes ? last_node_ - nodes : 0;
+  const std::uint64_t before = left;
+  const OrderRefuter::Outcome outcome = orders_.refute(limit_, left);
+  nodes += before - left;
+  next = std::min(next, orders_.next);
+  open = orders_.end;
+  return outcome == OrderRefuter::Outcome::kRefuted   ? Outcome::kRefuted
+         : outcome == OrderRefuter::Outcome::kOrdered ? Outcome::kOpen
+                                                      : Outcome::kLimit;
 }
 
 std::uint32_t Refuter::pickUnit(const Level& level) const {
@@ -263,7 +312,7 @@ bool Refuter::dropLate(Level& level, bool& changed) {
     for (std::uint32_t mask = level.allowed[part_.unit[op]]; mask != 0; mask &= mask - 1) {
       const auto d = static_cast<std::size_t>(std::countr_zero(mask));
       const std::size_t at = op * devices_ + d;
-      if (level.head[at] + part_.seconds[at] + level.tail[at] <= limit_) continue;
+      if (!late(level.head[at] + part_.seconds[at] + level.tail[at])) continue;
       if (!drop(level, op, d)) return false;
       changed = true;
     }
@@ -286,7 +335,7 @@ bool Refuter::fitDevices(Level& level, bool& changed) {
         others = true;
     }
     if (list_.empty()) continue;
-    if (windows_.overfull(list_, limit_)) return false;
+    if (late(windows_.overfull(list_, limit_))) return false;
     if (!others) continue;
     windows_.prepare(list_);
     for (std::size_t op = 0; op < part_.opCount(); ++op) {
@@ -295,7 +344,7 @@ bool Refuter::fitDevices(Level& level, bool& changed) {
       if (!((mask >> d) & 1) || part_.busy[at] <= 0 || bound(mask)) continue;
       const Activity more{level.head[at], part_.busy[at],
                           level.tail[at] - (part_.busy[at] - part_.seconds[at])};
-      if (!windows_.overfullWith(more, limit_)) continue;
+      if (!late(windows_.overfullWith(more, limit_))) continue;
       if (!drop(level, op, d)) return false;
       changed = true;
     }
@@ -355,7 +404,7 @@ bool Refuter::fitPorts(const Level& level) {
       }
     }
     if (!half) {
-      if (windows_.overfull(list_, limit_)) return false;
+      if (late(windows_.overfull(list_, limit_))) return false;
       list_.clear();
     }
     // What comes in: of each net one transfer.
@@ -379,7 +428,7 @@ bool Refuter::fitPorts(const Level& level) {
       }
       if (length > 0) list_.push_back({release, length, tail});
     }
-    if (windows_.overfull(list_, limit_)) return false;
+    if (late(windows_.overfull(list_, limit_))) return false;
   }
   return true;
 }
@@ -403,7 +452,7 @@ bool Refuter::fitLoad(const Level& level) {
   std::vector<double> load(devices_);
   for (int step = 0; step < kPriceSteps; ++step) {
     std::fill(load.begin(), load.end(), 0);
-    double cost = 0, worth = 0;
+    double cost = 0, worth = 0, slope = 0;
     for (std::size_t op = 0; op < part_.opCount(); ++op) {
       double least = kInfinity;
       std::size_t where = 0;
@@ -418,9 +467,15 @@ bool Refuter::fitLoad(const Level& level) {
       load[where] += part_.busy[op * devices_ + where];
     }
     for (std::size_t d = 0; d < devices_; ++d) {
-      if (room[d] > 0) worth += price_[d] * room[d];
+      if (room[d] == -kInfinity) continue;
+      worth += price_[d] * room[d];
+      slope += price_[d];
     }
-    if (cost > worth * (1 + kRounding)) return false;
+    // With more time the devices are worth more, by their prices.
+    if (cost > worth * (1 + kRounding) && slope > 0) {
+      next = std::min(next, limit_ + (cost - worth) / slope);
+      return false;
+    }
     // Raise the price where more work went than fits.
     double sum = 0;
     for (std::size_t d = 0; d < devices_; ++d) {

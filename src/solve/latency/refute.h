@@ -12,11 +12,13 @@
 // ops^2 * devices) per node of the search, nodes by the caller's limit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "allot/solve.h"
 #include "solve/latency/bound_module.h"
+#include "solve/latency/refute_orders.h"
 #include "solve/latency/windows.h"
 
 namespace allot {
@@ -42,6 +44,8 @@ class Refuter {
   std::vector<double> paths(std::uint32_t entry_device);
 
   std::uint64_t nodes = 0;  // of all calls
+  double next = 0;          // refuted: every time below this one is refuted as well; at least the target
+  double open = 0;          // kOpen: a time that the part alone can be done in, at most the target
 
  private:
   struct Level {
@@ -58,9 +62,17 @@ class Refuter {
   std::vector<double> price_;  // by device
   Windows windows_;
   std::vector<Activity> list_;
+  OrderRefuter orders_;
+  std::vector<std::uint32_t> activity_;  // by op
 
+  bool late(double time) {
+    if (time <= limit_) return false;
+    next = std::min(next, time);
+    return true;
+  }
   bool setRoot(std::uint32_t entry_device, std::uint32_t exit_device);
   Outcome descend(std::size_t depth);
+  Outcome order(const Level& level);
   bool propagate(Level& level);
   void heads(Level& level);
   void tails(Level& level);

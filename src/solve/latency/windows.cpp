@@ -5,7 +5,7 @@
 
 namespace allot {
 
-bool Windows::overfull(std::span<Activity> set, double limit) {
+double Windows::overfull(std::span<Activity> set, double limit) {
   std::sort(set.begin(), set.end(), [](const Activity& a, const Activity& b) { return a.head < b.head; });
   heap_.clear();
   double now = 0;
@@ -22,7 +22,7 @@ bool Windows::overfull(std::span<Activity> set, double limit) {
       auto& [tail, left] = heap_.front();
       if (now + left <= until) {
         now += left;
-        if (now + tail > limit) return true;
+        if (now + tail > limit) return now + tail;
         std::pop_heap(heap_.begin(), heap_.end());
         heap_.pop_back();
       } else {
@@ -31,7 +31,7 @@ bool Windows::overfull(std::span<Activity> set, double limit) {
       }
     }
   }
-  return false;
+  return 0;
 }
 
 void Windows::prepare(std::span<const Activity> set) {
@@ -65,24 +65,24 @@ void Windows::prepare(std::span<const Activity> set) {
   }
 }
 
-bool Windows::overfullWith(const Activity& more, double limit) const {
+double Windows::overfullWith(const Activity& more, double limit) const {
   const std::size_t n = by_head_.size();
   // From its own head on.
   double sum = more.head + more.length;
-  if (sum + more.tail > limit) return true;
+  if (sum + more.tail > limit) return sum + more.tail;
   for (const Activity& other : by_tail_) {
     if (other.head < more.head) continue;
     sum += other.length;
-    if (sum + std::min(other.tail, more.tail) > limit) return true;
+    if (const double end = sum + std::min(other.tail, more.tail); end > limit) return end;
   }
   // Up to its own tail.
   sum = more.length + more.tail;
   for (const Activity& other : by_head_) {
     if (other.tail < more.tail) continue;
     sum += other.length;
-    if (sum + std::min(other.head, more.head) > limit) return true;
+    if (const double end = sum + std::min(other.head, more.head); end > limit) return end;
   }
-  if (table_.empty() || n == 0) return false;
+  if (table_.empty() || n == 0) return 0;
   // Windows of others that it lies in.
   const auto row = std::partition_point(by_head_.begin(), by_head_.end(),
                                         [&](const Activity& a) { return a.head > more.head; });
@@ -90,7 +90,8 @@ bool Windows::overfullWith(const Activity& more, double limit) const {
                                            [&](const Activity& a) { return a.tail > more.tail; });
   const auto i = static_cast<std::size_t>(row - by_head_.begin());
   const auto j = static_cast<std::size_t>(column - by_tail_.begin());
-  return table_[i * (n + 1) + j] + more.length > limit;
+  const double end = table_[i * (n + 1) + j] + more.length;
+  return end > limit ? end : 0;
 }
 
 }  // namespace allot

@@ -20,11 +20,11 @@ struct Activity {
 
 class Windows {
  public:
-  // Whether no schedule of these ends by `limit`.
-  bool overfull(std::span<Activity> set, double limit);
+  // 0 when the set fits; otherwise a time above `limit` that it needs at least.
+  double overfull(std::span<Activity> set, double limit);
 
   void prepare(std::span<const Activity> set);
-  bool overfullWith(const Activity& more, double limit) const;
+  double overfullWith(const Activity& more, double limit) const;
 
  private:
   static constexpr std::size_t kMaxTable = 128;
