@@ -16,6 +16,7 @@
 #include "solve/latency/search.h"
 #include "solve/latency/exact_schedule.h"
 #include "solve/latency/module_solver.h"
+#include "solve/latency/schedule_bound.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
@@ -82,6 +83,9 @@ std::vector<Solver> makeSolvers() {
   list.push_back({"schedule-search", "annealing of orders and devices, by modules or in rounds from a pool",
                   "heuristic; never worse than the best plan it starts from", scheduleSearchAccepts,
                   solveScheduleSearch});
+  list.push_back({"schedule-bound", "lower bound on latency from parts between ops that others wait for",
+                  "a valid bound in every link mode, send mode and memory model; finds no plans",
+                  scheduleBoundAccepts, solveScheduleBound});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();

@@ -1,0 +1,56 @@
+// Parts of a chain and the shortest path over (chain op, device) through them.
+//
+// Each part has a bound for every pair of devices of its two ends, an item. `raise` takes the items on the
+// shortest path and tries to refute larger times for them, a few nodes of search at first and more each time
+// it has to come back. The length of the shortest path is a bound on the whole.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "solve/latency/bound_chain.h"
+#include "solve/latency/refute.h"
+
+namespace allot {
+
+class BoundParts {
+ public:
+  BoundParts(const ScheduleModel& model, const BoundChain& chain, const Budget& budget);
+
+  // Length of the shortest path.
+  double bound() const { return bound_; }
+  // Tries to raise one item of the shortest path; nothing beyond `upper` is looked for. False when no item
+  // can be raised any more.
+  bool raise(double upper);
+
+  std::size_t size() const { return parts_.size(); }
+  std::uint64_t nodes() const;
+  int level() const { return level_; }
+
+ private:
+  struct Item {
+    double bound = 0;
+    double step = 0;             // next try beyond the bound
+    double failed = kCannotRun;  // least time that was not refuted at this level
+    double open = kCannotRun;    // least time that cannot be refuted at any level
+    int level = 0;
+    bool closed = false;
+  };
+  struct Part {
+    std::unique_ptr<BoundModule> module;
+    std::unique_ptr<Refuter> refuter;
+    std::size_t froms, tos;
+    std::vector<Item> items;  // [from * tos + to]
+  };
+
+  const Budget& budget_;
+  std::vector<Part> parts_;
+  std::vector<std::vector<double>> ahead_, behind_;  // by part: least time before its start, after its end
+  double bound_ = 0;
+  int level_ = 0;
+
+  void update();
+  void tryItem(Part& part, std::size_t item, double most);
+};
+
+}  // namespace allot

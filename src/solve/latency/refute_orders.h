@@ -1,0 +1,71 @@
+// Shows that ops with decided devices cannot be ordered to end within a given time.
+//
+// Problem: activities (ops, and in one-port modes transfers) with lags from start to start, each holding up
+// to two machines (a device; a send and a receive port). Prove that no order on the machines ends by the
+// limit, find one that does, or give up.
+// Method: heads and tails by longest paths; of two activities on a machine, one that cannot come first must
+// come second; the activities of a machine must fit together (preemptive single machine); then the pair with
+// the least room is tried in both orders.
+// Guarantee: kRefuted is a proof; kOrdered means that an order within the limit exists.
+// Complexity: O(rounds * (arcs + sum over machines of activities^2)) per node.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "solve/latency/windows.h"
+
+namespace allot {
+
+class OrderRefuter {
+ public:
+  enum class Outcome : std::uint8_t { kRefuted, kOrdered, kLimit };
+  static constexpr std::uint32_t kNoMachine = ~std::uint32_t{0};
+
+  // Activities must be added in an order in which lags lead forward.
+  void clear(std::size_t machines);
+  // `length`: how long it holds its machines; `last`: from its start to its end, for the limit.
+  std::uint32_t add(double length, double last, std::uint32_t machine, std::uint32_t other = kNoMachine);
+  void lag(std::uint32_t from, std::uint32_t to, double seconds);
+
+  // Takes nodes from `nodes_left`.
+  Outcome refute(double limit, std::uint64_t& nodes_left);
+
+  double next = 0;  // refuted: any limit below this one is refuted as well
+  double end = 0;   // ordered: when the schedule ends
+
+ private:
+  struct Arc {
+    std::uint32_t from, to;
+    double seconds;
+  };
+  struct Pair {
+    std::uint32_t first, second;  // activities, the lower one first
+  };
+  enum Order : std::uint8_t { kOpen, kForward, kBackward };
+  struct Level {
+    std::vector<double> head, tail;  // tail: from the start of the activity to the end of all
+    std::vector<std::uint8_t> order;
+  };
+
+  std::vector<double> length_, last_;
+  std::vector<Arc> arcs_;
+  std::vector<std::vector<std::uint32_t>> on_;  // by machine
+  std::vector<Pair> pairs_;
+  std::vector<Level> levels_;
+  std::vector<Activity> list_;
+  Windows windows_;
+  double limit_ = 0;
+
+  bool late(double time) {
+    if (time <= limit_) return false;
+    next = std::min(next, time);
+    return true;
+  }
+  Outcome descend(std::size_t depth, std::uint64_t& nodes_left);
+  bool propagate(Level& level);
+  bool decide(Level& level, bool& changed);
+};
+
+}  // namespace allot

@@ -1,0 +1,99 @@
+#include "solve/latency/schedule_bound.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "solve/latency/bound_parts.h"
+#include "solve/latency/device_paths.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Taken off every bound: sums are taken in another order than a plan's.
+constexpr double kRounding = 2e-11;
+// The chain with the best bound gets this many times the nodes of another.
+constexpr double kBestWeight = 8;
+constexpr std::size_t kMaxWhole = 2000;  // ops that are tried as one part
+
+double pathBound(const ScheduleModel& model) {
+  const std::vector<double> head = deviceHeads(model), tail = deviceTails(model);
+  double longest = 0;
+  for (std::size_t op = 0; op < model.opCount(); ++op) {
+    double least = kInfinity;
+    for (std::size_t d = 0; d < model.devices; ++d) {
+      const std::size_t at = op * model.devices + d;
+      if (model.runs(op, d)) least = std::min(least, head[at] + model.seconds[at] + tail[at]);
+    }
+    longest = std::max(longest, least);
+  }
+  return longest;
+}
+
+}  // namespace
+
+ScheduleBoundReport scheduleBound(const ScheduleModel& model, double upper, const Budget& budget,
+                                  const std::function<void(double)>& on_better) {
+  ScheduleBoundReport report;
+  const auto better = [&](double bound) {
+    bound *= 1 - kRounding;
+    if (!(bound > report.bound) || bound == kInfinity) return;
+    report.bound = bound;
+    if (on_better) on_better(bound);
+  };
+  better(pathBound(model));
+  if (model.devices > BoundModule::kMaxDevices || model.opCount() == 0 || budget.stopped()) return report;
+
+  const ChainFinder finder(model, budget);
+  std::vector<BoundParts> ways;
+  std::vector<std::vector<std::uint32_t>> known;
+  for (const double share : {0.45, 0.7, 1.0}) {
+    if (budget.stopped()) return report;
+    const BoundChain chain = finder.find(share);
+    if (chain.ops.empty() || std::find(known.begin(), known.end(), chain.ops) != known.end()) continue;
+    known.push_back(chain.ops);
+    ways.emplace_back(model, chain, budget);
+    better(ways.back().bound());
+  }
+  if (model.opCount() <= kMaxWhole && !budget.stopped()) ways.emplace_back(model, finder.whole(), budget);
+
+  std::vector<bool> over(ways.size(), false);
+  while (!budget.stopped() && report.bound < upper * (1 - kOptimalGap)) {
+    std::size_t next = ways.size();
+    double least = kInfinity;
+    std::uint64_t nodes = 0;
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      nodes += ways[w].nodes();
+      if (over[w]) continue;
+      const bool best = ways[w].bound() * (1 - kRounding) >= report.bound;
+      const double used = static_cast<double>(ways[w].nodes()) / (best ? kBestWeight : 1);
+      if (used >= least) continue;
+      least = used;
+      next = w;
+    }
+    report.nodes = nodes;
+    if (next == ways.size() || (budget.work_limit > 0 && nodes >= budget.work_limit)) break;
+    if (!ways[next].raise(upper)) over[next] = true;
+    if (ways[next].bound() * (1 - kRounding) > report.bound) report.parts = ways[next].size();
+    better(ways[next].bound());
+  }
+  report.proven = report.bound >= upper * (1 - kOptimalGap);
+  return report;
+}
+
+bool scheduleBoundAccepts(const Problem& problem) {
+  return problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents;
+}
+
+SolveResult solveScheduleBound(const Problem& problem, const Budget& budget, Progress& progress) {
+  const ScheduleModel model(problem);
+  const ScheduleBoundReport report = scheduleBound(
+      model, progress.bestValue(), budget, [&](double bound) { progress.bound(bound, "schedule-bound"); });
+  return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished,
+          fmt::format("faster plans refuted in {} parts by {} nodes of search", report.parts, report.nodes)};
+}
+
+}  // namespace allot

@@ -1,0 +1,35 @@
+// Lower bounds on latency, from cheap to strong.
+//
+// Problem: no plan is faster than this. Finds no plans.
+// Method: paths by device and prices of device time first. Then chains of ops cut the graph into parts
+// (bound_chain.h) whose least times, by the devices of their two ends, add up along a shortest path over
+// (chain op, device). Where that path runs, the parts on it are raised by refuting larger and larger times
+// (refute.h), until the path is as long as the best known plan, or nothing on it can be raised.
+// Guarantee: every bound holds for every plan, in every link mode, send mode and memory model, with launches,
+// units, pins and forbids.
+// Complexity: anytime. Graphs of more than kMaxOps ops get parts between barriers only.
+// Stopped early: the best bound so far has been reported.
+#pragma once
+
+#include <functional>
+
+#include "allot/solve.h"
+#include "solve/latency/schedule_model.h"
+
+namespace allot {
+
+bool scheduleBoundAccepts(const Problem& problem);
+SolveResult solveScheduleBound(const Problem& problem, const Budget& budget, Progress& progress);
+
+struct ScheduleBoundReport {
+  double bound = 0;
+  std::size_t parts = 0;
+  std::uint64_t nodes = 0;
+  bool proven = false;  // nothing below `upper` is possible
+};
+
+// `upper`: value of a known plan, or infinity; there is no use in bounds beyond it.
+ScheduleBoundReport scheduleBound(const ScheduleModel& model, double upper, const Budget& budget,
+                                  const std::function<void(double)>& on_better);
+
+}  // namespace allot
