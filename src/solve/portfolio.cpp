@@ -12,6 +12,7 @@
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
+#include "solve/latency/calls.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
@@ -59,6 +60,9 @@ std::vector<Solver> makeSolvers() {
                   solveBoundaryBound});
   list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
                   "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
+  list.push_back({"calls", "subgraph calls by labels over ideals, module by module",
+                  "optimal for one call per accelerator; a bound and packed plans for several", callsAccepts,
+                  solveCalls});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
