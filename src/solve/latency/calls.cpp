@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "problem/calls_model.h"
 #include "solve/latency/calls_pack.h"
@@ -48,6 +49,8 @@ SolveResult solveCalls(const Problem& problem, const Budget& budget, Progress& p
     limits.below = progress.bestValue();
     if (budget.work_limit > 0) limits.most_labels = budget.work_limit * 100;
     outcome = searchCalls(facts, calls, once, limits, budget);
+    if (outcome.bound < std::numeric_limits<double>::infinity())
+      progress.bound(outcome.bound * (1 - kEqual), kName);
     if (!outcome.complete) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
     report(outcome);
   }

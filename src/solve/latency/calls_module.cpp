@@ -39,6 +39,11 @@ struct State {
   std::uint64_t only_call = 0;          // frontier items whose waiters all wait for the open call too
   std::vector<double> tails;            // by frontier item
   std::vector<Waiter> waiters;
+  // The module's last item, while it is not in the ideal: frontier items that it reads, what fetching from
+  // those outside the open call takes, and what sending from those inside does.
+  std::uint64_t last_reads = 0;
+  double last_fetch = 0, last_send = 0;
+  bool has_last = false;
   std::vector<std::uint32_t> labels;
 };
 
@@ -82,12 +87,26 @@ class ModuleRun {
       }
       whole += largest;
     }
-    equal_ = 1e-13 * whole;
+    for (const std::uint32_t net : nets_) {
+      for (std::size_t p = 0; p < items_.poolCount(); ++p) {
+        const double both = items_.in(net, p) + items_.out(net, p);
+        if (both < kInfinity) whole += both;
+      }
+    }
+    equal_ = std::max(1e-13 * whole, 1e-30);
+    for (std::size_t p = 0; p < items_.poolCount(); ++p)
+      last_run_ = std::min(last_run_, items_.onPool(hi_ - 1, p));
+    for (const std::uint32_t net : items_.item_outputs[hi_ - 1]) {
+      double send = items_.net_consumers[net].empty() ? 0 : kInfinity;
+      for (std::size_t p = 0; p < items_.poolCount(); ++p) send = std::min(send, items_.out(net, p));
+      // Tails may have had it sent before.
+      if (items_.tail_bytes[net] <= 0) last_out_ += send;
+    }
   }
 
   ModuleExits run(const CallCut& entry) {
+    findKnownExits(entry);
     start(entry);
-    findLocalLimit(entry);
     bool whole = true;
     for (std::uint32_t size = 0; size < hi_ - lo_ && whole; ++size) {
       whole = trim() && expand();
@@ -114,7 +133,14 @@ class ModuleRun {
   std::vector<std::uint32_t> ties_, tie_index_;  // units of several items that touch the module
   std::size_t ideal_words_ = 0, net_words_ = 0, tie_words_ = 0, key_words_ = 0;
   double equal_ = 0;
-  double local_limit_ = kInfinity;
+  struct Known {
+    std::uint64_t used;
+    double time;
+  };
+  std::vector<Known> known_closed_;             // exits
+  std::vector<std::vector<Known>> known_open_;  // by pool: exits with nothing but the last item in the call
+  std::vector<std::uint8_t> opens_last_;        // by pool: a call may be open at the exit
+  double last_run_ = kInfinity, last_out_ = 0;  // of the module's last item, on the best pool
   Layer layer_, next_;
   ModuleExits out_;
   std::uint64_t made_ = 0;
@@ -275,6 +301,7 @@ class ModuleRun {
         }
       }
     }
+    describeLast(state, key);
     std::sort(direct.begin(), direct.end());
     direct.erase(std::unique(direct.begin(), direct.end()), direct.end());
     state.only_call = state.pool >= 0 ? ~std::uint64_t{0} : 0;
@@ -286,6 +313,45 @@ class ModuleRun {
       if ((waiter.on & state.in_call) == 0) state.only_call &= ~(std::uint64_t{1} << of);
       state.waiters.push_back(waiter);
     }
+  }
+
+  void describeLast(State& state, const std::uint64_t* key) const {
+    const std::uint32_t last = hi_ - 1;
+    state.has_last = holds(key, last);
+    if (state.has_last) return;
+    for (const std::uint32_t net : items_.item_inputs[last]) {
+      const std::uint32_t from = items_.net_producer[net];
+      if (from < lo_ || !holds(key, from)) continue;
+      state.last_reads |= std::uint64_t{1} << indexIn(state, from);
+      const NetState held = netState(key, net);
+      const auto pools = items_.poolCount();
+      double fetch = kInfinity;
+      for (std::size_t p = 0; p < pools; ++p) {
+        if (state.pool < 0 || p == static_cast<std::size_t>(state.pool))
+          fetch = std::min(fetch, items_.in(net, p));
+      }
+      if (held == kOutside) state.last_fetch += fetch;
+      if (held == kMade) state.last_send += items_.out(net, static_cast<std::size_t>(state.pool));
+    }
+  }
+
+  // Least exit times with a call open there, and with none.
+  struct Least {
+    double open, closed;
+  };
+  Least leastExits(const State& state, const Label& label) const {
+    if (state.has_last || state.last_reads == 0) return {label.least, label.least};
+    const std::uint32_t last = hi_ - 1;
+    double ready = state.pool >= 0 ? label.end : 0;
+    if (state.pool < 0) {
+      for (std::uint64_t bits = state.last_reads; bits != 0; bits &= bits - 1)
+        ready = std::max(ready, time_[static_cast<std::size_t>(std::countr_zero(bits))]);
+    }
+    // Another pool than that of the open call fetches more, but may be faster.
+    const double in_call = std::max(label.least, ready + state.last_fetch + last_run_);
+    if (state.pool < 0) return {in_call, label.least};
+    const double on_cpu = ready + state.last_send + items_.cpu[last];
+    return {in_call, std::max(label.least, std::min(in_call + last_out_, on_cpu))};
   }
 
   std::int32_t indexIn(const State& state, std::uint32_t item) const {
@@ -356,8 +422,15 @@ class ModuleRun {
     State& state = layer.states[state_number];
     if (!state.ready) return false;
     normalise(state, label);
-    if (label.least >= limits_.limit) return true;
-    if (!state.entry_call && label.least >= local_limit_) return true;
+    const Least least = leastExits(state, label);
+    const std::uint32_t used = usedInAll(label.used);
+    if (least.closed >= limitOf(limits_.closed, used) &&
+        least.open >= limitOf(limits_.open, used + (state.pool < 0 ? 1 : 0)))
+      return true;
+    if (!state.entry_call && !known_closed_.empty()) {
+      if (least.closed >= closedLimit(label.used) && least.open >= openLimit(label.used, state.pool >= 0))
+        return true;
+    }
     const std::size_t n = state.frontier.size();
     for (const std::uint32_t other : state.labels) {
       const Label& kept = layer.labels[other];
@@ -396,47 +469,92 @@ class ModuleRun {
     offer(layer_, state, label, {UINT32_MAX, 0, CallStep::kCpu, 0, 0});
   }
 
-  // What the cpu alone reaches: at the exit, or before its last item and then a call for that one.
-  void findLocalLimit(const CallCut& entry) {
+  // Exits that are known to exist: what the cpu alone reaches, at the exit or before its last item and then a
+  // call for that one, and those that a run with a beam has found.
+  void findKnownExits(const CallCut& entry) {
+    const std::size_t pools = items_.poolCount();
+    const std::uint32_t last = hi_ - 1;
+    known_open_.resize(pools);
+    opens_last_.assign(pools, 0);
     double close = 0;
     for (const auto& [net, state] : entry.nets) {
       if (state == kMade) close += items_.out(net, static_cast<std::size_t>(entry.pool));
     }
-    if (!entry.ties.empty()) return;
+    bool tied = !entry.ties.empty(), tails = false;
     std::vector<double> end(hi_ - lo_, 0);
-    double last_start = 0, last = 0;
+    double last_start = 0, latest = 0;
     for (std::uint32_t i = lo_; i < hi_; ++i) {
-      if (items_.tie[i] != CallItems::kNone) return;
+      tied = tied || items_.tie[i] != CallItems::kNone;
       double ready = close;
       for (const std::uint32_t b : items_.before[i]) {
         if (b >= lo_) ready = std::max(ready, end[b - lo_]);
       }
       end[i - lo_] = ready + items_.cpu[i];
-      last = std::max(last, end[i - lo_]);
+      latest = std::max(latest, end[i - lo_]);
       last_start = ready;
     }
-    if (hi_ == items_.itemCount()) {
-      local_limit_ = last + 2 * equal_;
-      return;
-    }
-    double limit = last;
-    const std::uint32_t b = hi_ - 1;
-    for (std::size_t p = 0; p < items_.poolCount(); ++p) {
-      if (items_.onPool(b, p) == kInfinity) continue;
-      if (items_.bytes[b] > items_.pools[p].memory || pool_counts_[p] == 0) continue;
-      double call = last_start + items_.onPool(b, p);
-      for (const std::uint32_t net : items_.item_inputs[b]) call += items_.in(net, p);
-      for (const std::uint32_t net : items_.item_outputs[b]) {
-        if (items_.tail_bytes[net] > 0) call += items_.out(net, p);
+    for (const std::uint32_t tie : ties_) tied = tied || items_.tie_items[tie].back() >= hi_;
+    // Units bound across items make exits differ in more than is compared here.
+    if (tied) return;
+    known_closed_.push_back({0, latest});
+    if (hi_ < items_.itemCount()) {
+      for (std::size_t p = 0; p < pools; ++p) {
+        opens_last_[p] = items_.onPool(last, p) < kInfinity && pool_counts_[p] > 0;
+        double call = items_.onPool(last, p);
+        for (const std::uint32_t net : items_.item_inputs[last]) call += items_.in(net, p);
+        for (const std::uint32_t net : items_.item_outputs[last]) {
+          if (items_.tail_bytes[net] <= 0) continue;
+          tails = true;
+          call += items_.out(net, p);
+        }
+        known_open_[p].push_back({std::uint64_t{1} << (8 * p), last_start + call + fetchAll(p)});
       }
-      // Whatever another label has fetched or made of the nets across the exit could be fetched for this.
-      for (const std::uint32_t net : nets_) {
-        const auto consumers = items_.net_consumers[net];
-        if (items_.net_producer[net] != b && consumers.back() >= hi_) call += items_.in(net, p);
-      }
-      limit = std::max(limit, call);
     }
-    local_limit_ = limit + 2 * equal_;
+    if (limits_.known == nullptr) return;
+    for (const CallExit& exit : limits_.known->exits) {
+      const CallCut& cut = limits_.known->cuts[exit.cut];
+      if (exit.goes_on || exit.entry_bytes > 0) continue;
+      const CallStep& step = limits_.known->steps[exit.step];
+      if (cut.pool < 0)
+        known_closed_.push_back({exit.used, exit.time});
+      else if (!tails && step.kind == CallStep::kOpen && step.item == last)
+        known_open_[static_cast<std::size_t>(cut.pool)].push_back(
+            {exit.used, exit.time + fetchAll(static_cast<std::size_t>(cut.pool))});
+    }
+  }
+
+  // Whatever another label has fetched or made of the nets across the exit, besides those of the last item,
+  // could be fetched for this.
+  double fetchAll(std::size_t pool) const {
+    double all = 0;
+    for (const std::uint32_t net : nets_) {
+      if (items_.net_producer[net] != hi_ - 1 && items_.net_consumers[net].back() >= hi_)
+        all += items_.in(net, pool);
+    }
+    return all;
+  }
+
+  static double limitOf(const std::vector<double>& limits, std::uint32_t used) {
+    return limits[std::min<std::size_t>(used, limits.size() - 1)];
+  }
+  static double earliest(const std::vector<Known>& known, std::uint64_t most) {
+    double time = kInfinity;
+    for (const Known& exit : known) {
+      if (usesNoMore(exit.used, most)) time = std::min(time, exit.time);
+    }
+    return time;
+  }
+  // A label that leaves the module closed and no earlier than this is beaten by a known exit.
+  double closedLimit(std::uint64_t used) const { return earliest(known_closed_, used) + 2 * equal_; }
+  // The same with an open call: the one that is open now, or one that has yet to be opened.
+  double openLimit(std::uint64_t used, bool is_open) const {
+    double limit = -kInfinity;
+    for (std::size_t p = 0; p < known_open_.size(); ++p) {
+      const std::uint64_t most = is_open ? used : used + (std::uint64_t{1} << (8 * p));
+      if (opens_last_[p] && usesNoMore(most, most_used_))
+        limit = std::max(limit, earliest(known_open_[p], most));
+    }
+    return limit + 2 * equal_;
   }
 
   // Keeps the labels with the least exit times when there is a beam.

@@ -29,6 +29,11 @@ namespace allot {
 // Accelerators used by pool, eight bits each.
 inline constexpr std::size_t kMostCallPools = 8;
 inline constexpr std::uint32_t kMostCallsOfPool = 127;
+inline std::uint32_t usedInAll(std::uint64_t used) {
+  std::uint32_t sum = 0;
+  for (; used != 0; used >>= 8) sum += static_cast<std::uint32_t>(used & 0xff);
+  return sum;
+}
 inline bool usesNoMore(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t kTop = 0x8080808080808080ull;
   return (((b | kTop) - a) & kTop) == kTop;
@@ -78,11 +83,13 @@ struct ModuleExits {
 };
 
 struct ModuleLimits {
-  double limit = 0;              // least exit times at or above it are of no use
+  // Exit times at or above them are of no use; by calls opened in the module, the last entry for all beyond.
+  std::vector<double> closed, open;
   double entry_bytes_least = 0;  // of the open call at the entry
   double entry_bytes_most = 0;
   std::size_t beam = 0;  // labels of a size kept; 0 = all
   std::uint64_t most_labels = 0;
+  const ModuleExits* known = nullptr;  // exits of a run with a beam from the same entry
 };
 
 // What all runs share.

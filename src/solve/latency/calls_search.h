@@ -31,6 +31,7 @@ struct CallSearchOutcome {
   bool complete = false;
   bool found = false;
   double value = 0;
+  double bound = 0;             // no plan is worth less; holds whether complete or not
   std::vector<CallPart> parts;  // each after all that it waits for
   std::uint64_t labels = 0;
 };
