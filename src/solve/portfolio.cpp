@@ -17,6 +17,7 @@
 #include "solve/latency/exact_schedule.h"
 #include "solve/latency/module_solver.h"
 #include "solve/latency/schedule_bound.h"
+#include "solve/latency/calls.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
@@ -64,6 +65,9 @@ std::vector<Solver> makeSolvers() {
                   solveBoundaryBound});
   list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
                   "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
+  list.push_back({"calls", "subgraph calls by labels over ideals, module by module",
+                  "optimal for one call per accelerator; a bound and packed plans for several", callsAccepts,
+                  solveCalls});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"schedule-exact", "fastest schedule of a small graph, by Pareto search over ideals",
