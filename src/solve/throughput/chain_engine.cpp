@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "solve/throughput/chain_proof.h"
+#include "solve/throughput/convex_search.h"
 #include "solve/throughput/pipeline_model.h"
 
 namespace allot {
@@ -14,6 +15,14 @@ constexpr std::string_view kName = "chain";
 constexpr std::size_t kMostUnits = 8192;  // what ChainSearch takes
 // Pairs of the first try: a second or two.
 constexpr std::uint64_t kFirstPairs = 10'000'000;
+
+SolveResult proveConvex(const Problem& problem, const Budget& budget, Progress& progress) {
+  const ConvexReport report = searchConvex(problem, budget, progress);
+  const std::string proof =
+      fmt::format("every choice of convex sets below the value ruled out: {} partial plans", report.nodes);
+  if (report.none && progress.bestPlan() == nullptr) return {SolveEnd::kExhausted, proof};
+  return {!report.complete && budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, proof};
+}
 
 }  // namespace
 
@@ -38,6 +47,7 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   }
   const bool found = end == ChainProof::Pass::kFound;
   if (found) progress.plan(proof.plan(), kName);
+  if (convexSearchAccepts(problem) && !progress.done()) return proveConvex(problem, budget, progress);
   if (end == ChainProof::Pass::kCut) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
   if (!chain) return {SolveEnd::kFinished, ""};
   const bool none = !found && upper >= proof.worstLoad();

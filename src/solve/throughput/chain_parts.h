@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "allot/solve.h"
+#include "solve/throughput/chain_crew.h"
 #include "solve/throughput/chain_window.h"
 #include "solve/throughput/ideal_table.h"
 
@@ -15,6 +16,7 @@ namespace allot {
 struct ChainShared {
   const Budget& budget;
   IdealTable& table;
+  WalkCrew& crew;
   std::uint64_t max_pairs;
   std::atomic<bool> stop{false};  // out of time or pairs
   std::atomic<bool> full{false};  // the table must grow

@@ -3,7 +3,6 @@
 #include <limits>
 #include <tuple>
 
-#include "base/thread_pool.h"
 #include "solve/throughput/chain_search.h"
 #include "solve/throughput/chain_walker.h"
 
@@ -24,7 +23,8 @@ class ChainRun {
       : search_(search),
         limits_(limits),
         table_(search.packing_.words, search.states_, budget.memory_bytes / 2),
-        shared_{budget, table_, limits.max_pairs},
+        crew_(budget.threads),
+        shared_{budget, table_, crew_, limits.max_pairs},
         levels_(search.model_.itemCount() + 1),
         cutoff_(limits.cutoff) {
     walkers_.reserve(budget.threads);
@@ -69,6 +69,7 @@ class ChainRun {
   const ChainSearch& search_;
   const ChainLimits& limits_;
   IdealTable table_;
+  WalkCrew crew_;
   ChainShared shared_;
   std::vector<std::vector<std::uint32_t>> levels_;  // ideals by number of items
   double cutoff_;
@@ -106,13 +107,11 @@ class ChainRun {
   template <class Task>
   bool share(std::size_t n, Task&& task) {
     for (;;) {
-      std::atomic<std::size_t> next{0};
-      const std::size_t crew = std::min(n, walkers_.size());
-      parallelFor(crew, static_cast<std::uint32_t>(crew), [&](std::size_t w) {
-        walkers_[w].pairs = 0;
-        for (std::size_t i = next++; i < n; i = next++) {
-          if (!task(walkers_[w], i)) break;
-        }
+      for (Walker& walker : walkers_) walker.pairs = 0;
+      crew_.run(n, [&](std::size_t worker, std::size_t i, const WalkPart* part) {
+        if (shared_.stop || shared_.full) return;
+        walkers_[worker].begin(i, part);
+        task(walkers_[worker], i);
       });
       for (Walker& walker : walkers_) {
         for (const auto& added : walker.added) levels_[added.items].push_back(added.ideal);
@@ -147,7 +146,7 @@ class ChainRun {
       walker.arrivals.clear();
     }
     std::vector<std::vector<Arrival>> by_option(search_.options_.size());
-    for (Arrival& arrival : unbeaten(std::move(arrivals))) by_option[arrival.option].push_back(arrival);
+    for (Arrival& arrival : unbeaten(arrivals)) by_option[arrival.option].push_back(arrival);
     std::erase_if(by_option, [](const auto& list) { return list.empty(); });
     return share(by_option.size(), [&](Walker& walker, std::size_t i) {
       return walker.walkFrom(barrier(index), by_option[i], barrier(index + 1), cutoff_,
@@ -155,45 +154,106 @@ class ChainRun {
     });
   }
 
-  // Drops every arrival that another one with the same option equals or beats in all that counts later.
-  std::vector<Arrival> unbeaten(std::vector<Arrival> all) const {
-    struct Ranked {
-      std::array<double, 2 * Q + 5> figures;
-      Arrival arrival;
-    };
+  static constexpr std::size_t kValue = 2 * Q, kResident = 2 * Q + 1;
+  struct Ranked {
+    std::array<double, 2 * Q + 5> figures;  // all that counts later; less is better
+    std::uint32_t option, state, index;
+
+    bool beats(const Ranked& other) const {
+      for (std::size_t f = 0; f < figures.size(); ++f) {
+        if (figures[f] > other.figures[f]) return false;
+      }
+      return true;
+    }
+  };
+  // Arrivals with the same option and state, by rising load.
+  struct Group {
+    std::vector<Ranked> members;
+    std::vector<double> least_value, least_resident;  // of the members so far
+  };
+
+  std::vector<Ranked> rank(const std::vector<Arrival>& all) const {
     const bool memory = search_.memory_counts_;
     const bool sync = std::any_of(search_.options_.begin(), search_.options_.end(),
                                   [](const StageOption& option) { return option.replicas > 1; });
     std::vector<Ranked> ranked;
-    for (const Arrival& a : all) {
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      const Arrival& a = all[i];
       if (!(a.from.value < cutoff_)) continue;
-      Ranked& r = ranked.emplace_back(Ranked{{}, a});
-      r.figures = {a.from.value, memory ? a.sums.resident : 0, memory ? a.sums.stash : 0,
-                   sync ? a.sums.weights : 0, sync && a.sums.trains ? 1.0 : 0.0};
+      Ranked& r = ranked.emplace_back(Ranked{{}, a.option, a.from.state, i});
       for (std::size_t q = 0; q < Q; ++q) {
         const double compute = a.sums.compute[q], transfer = a.sums.transfer[q];
-        r.figures[5 + 2 * q] = search_.overlap_sum_ ? compute + transfer : compute;
-        r.figures[6 + 2 * q] = search_.overlap_sum_ ? 0 : transfer;
+        r.figures[2 * q] = search_.overlap_sum_ ? compute + transfer : compute;
+        r.figures[2 * q + 1] = search_.overlap_sum_ ? 0 : transfer;
       }
+      r.figures[kValue] = a.from.value;
+      if (memory) r.figures[kResident] = a.sums.resident;
+      if (memory) r.figures[2 * Q + 2] = a.sums.stash;
+      if (sync) r.figures[2 * Q + 3] = a.sums.weights;
+      if (sync) r.figures[2 * Q + 4] = a.sums.trains ? 1 : 0;
     }
-    std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-      return std::tie(a.arrival.option, a.arrival.from.state, a.figures) <
-             std::tie(b.arrival.option, b.arrival.from.state, b.figures);
+    std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
+      return std::tie(a.option, a.state, a.figures, all[a.index].sums.compute[0]) <
+             std::tie(b.option, b.state, b.figures, all[b.index].sums.compute[0]);
     });
-    std::vector<const Ranked*> kept;
+    return ranked;
+  }
+
+  // Drops every arrival that another one with the same option equals or beats in all that counts later: first
+  // within each group, then by groups that use fewer devices. Groups do not wait for each other.
+  std::vector<Arrival> unbeaten(const std::vector<Arrival>& all) {
+    const std::vector<Ranked> ranked = rank(all);
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      if (i == 0 || ranked[i - 1].option != ranked[i].option || ranked[i - 1].state != ranked[i].state)
+        first.push_back(i);
+    }
+    std::vector<Group> groups(first.size());
+    first.push_back(ranked.size());
+    crew_.run(groups.size(), [&](std::size_t, std::size_t g, const WalkPart*) {
+      Group& group = groups[g];
+      double value = kInfinity, resident = kInfinity;
+      for (std::size_t i = first[g]; i < first[g + 1]; ++i) {
+        const Ranked& r = ranked[i];
+        if (value <= r.figures[kValue] && resident <= r.figures[kResident] &&
+            std::any_of(group.members.rbegin(), group.members.rend(),
+                        [&](const Ranked& other) { return other.beats(r); }))
+          continue;
+        group.members.push_back(r);
+        group.least_value.push_back(value = std::min(value, r.figures[kValue]));
+        group.least_resident.push_back(resident = std::min(resident, r.figures[kResident]));
+      }
+    });
+    std::vector<std::vector<std::uint32_t>> kept(groups.size());
+    crew_.run(groups.size(), [&](std::size_t, std::size_t g, const WalkPart*) {
+      const Ranked& head = groups[g].members.front();
+      std::vector<const Group*> others;
+      for (std::size_t o = 0; o < g; ++o) {
+        const Ranked& other = groups[o].members.front();
+        if (other.option == head.option && search_.covers(other.state, head.state))
+          others.push_back(&groups[o]);
+      }
+      for (const Ranked& r : groups[g].members) {
+        const bool beaten =
+            std::any_of(others.begin(), others.end(), [&](const Group* o) { return beatenBy(*o, r); });
+        if (!beaten) kept[g].push_back(r.index);
+      }
+    });
     std::vector<Arrival> result;
-    for (const Ranked& r : ranked) {
-      if (!kept.empty() && kept.back()->arrival.option != r.arrival.option) kept.clear();
-      const bool beaten = std::any_of(kept.rbegin(), kept.rend(), [&](const Ranked* other) {
-        return search_.covers(other->arrival.from.state, r.arrival.from.state) &&
-               std::equal(other->figures.begin(), other->figures.end(), r.figures.begin(),
-                          [](double a, double b) { return a <= b; });
-      });
-      if (beaten) continue;
-      kept.push_back(&r);
-      result.push_back(r.arrival);
+    for (const auto& list : kept) {
+      for (const std::uint32_t i : list) result.push_back(all[i]);
     }
     return result;
+  }
+
+  static bool beatenBy(const Group& group, const Ranked& r) {
+    const auto end = std::upper_bound(group.members.begin(), group.members.end(), r.figures[0],
+                                      [](double load, const Ranked& m) { return load < m.figures[0]; });
+    if (end == group.members.begin()) return false;
+    const auto last = static_cast<std::size_t>(end - group.members.begin()) - 1;
+    if (group.least_value[last] > r.figures[kValue] || group.least_resident[last] > r.figures[kResident])
+      return false;
+    return std::any_of(group.members.begin(), end, [&](const Ranked& other) { return other.beats(r); });
   }
 
   bool contains(const std::uint64_t* larger, const std::uint64_t* smaller) const {

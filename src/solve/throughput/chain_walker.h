@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "solve/throughput/chain_crew.h"
 #include "solve/throughput/chain_parts.h"
 #include "solve/throughput/chain_search.h"
 
@@ -57,6 +58,12 @@ class ChainWalker {
   std::vector<Arrival> arrivals;  // at the next barrier
   std::uint64_t pairs = 0;        // of the last level
 
+  // The walk that comes next, or the part of it: what a part that is handed over needs to be found again.
+  void begin(std::size_t walk, const WalkPart* part) {
+    walk_ = walk;
+    part_ = part;
+  }
+
   // Walks from `ideal` with every option up to the barrier `next` (an item, or kNoBarrier) and offers what
   // the stages are worth. False when it was cut short.
   bool walk(std::uint32_t ideal, const std::vector<Entry>& entries, std::uint32_t next, double cutoff,
@@ -66,6 +73,7 @@ class ChainWalker {
     barrier_ = next;
     place();
     for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
+      if (part_ != nullptr && part_->option != o) continue;
       steps_from_.clear();
       for (const Entry& entry : entries) addStep({entry, o, {}});
       if (steps_from_.empty()) continue;
@@ -99,6 +107,7 @@ class ChainWalker {
   };
   struct Frame {
     std::uint32_t at, end;
+    bool given;  // another thread has taken the candidates behind `at`
   };
   struct Step {
     Arrival from;
@@ -118,6 +127,8 @@ class ChainWalker {
   std::vector<std::uint64_t> key_;
   std::vector<std::uint64_t> lost_;  // [depth * words]: items that the stage can no longer hold
   std::vector<Works> lost_work_;     // by depth
+  std::size_t walk_ = 0;
+  const WalkPart* part_ = nullptr;
   const StageOption* option_ = nullptr;
   std::size_t pool_ = UINT32_MAX;
   std::vector<Step> steps_from_;
@@ -192,14 +203,14 @@ class ChainWalker {
     bool whole = true;
     // Forced across the barrier: no stage of use ends before it.
     if (stays) {
-      if (!forced_.empty()) {
+      if (!forced_.empty() && part_ == nullptr) {
         ++pairs;
         whole = offer(sums_[0], forced_.size());
       }
       if (whole && (forced_.empty() || alive(sums_[0]))) whole = walkCandidates();
     }
     if (!whole) return false;
-    if (barrier_ != kNoBarrier) arrive();
+    if (barrier_ != kNoBarrier && part_ == nullptr) arrive();
     key_ = start_key;
     for (const std::uint32_t v : forced_) {
       is_forced_[v] = 0;
@@ -217,13 +228,26 @@ class ChainWalker {
     lost_work_[0].fill(0);
     // Whatever needs the barrier stays behind it.
     if (barrier_ != kNoBarrier) lose(barrier_, 0);
+    if (part_ != nullptr) {
+      for (const std::uint32_t chosen : part_->path) {
+        for (; at < chosen; ++at) lose(candidates_[at], depth);
+        stack_.push_back({at, static_cast<std::uint32_t>(candidates_.size()), true});
+        enter(candidates_[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
+        inheritLoss(++depth);
+        ++at;
+      }
+      for (; at < part_->first; ++at) lose(candidates_[at], depth);
+    }
     for (;;) {
       if (at < candidates_.size() && lossFits(depth)) {
-        stack_.push_back({at, static_cast<std::uint32_t>(candidates_.size())});
+        stack_.push_back({at, static_cast<std::uint32_t>(candidates_.size()), false});
         enter(candidates_[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
         ++depth;
         ++pairs;
-        if ((++steps_ & 4095) == 0 && !goOn()) return false;
+        if ((++steps_ & 63) == 0) {
+          if ((steps_ & 4095) == 0 && !goOn()) return false;
+          if (shared_.crew.hungry()) handOver();
+        }
         if (!offer(sums_[depth], forced_.size() + depth)) return false;
         if (alive(sums_[depth])) {
           inheritLoss(depth);
@@ -239,8 +263,20 @@ class ChainWalker {
       --depth;
       lose(candidates_[frame.at], depth);
       leave(candidates_[frame.at], frame.end);
-      at = frame.at + 1;
+      at = frame.given ? frame.end : frame.at + 1;
     }
+  }
+
+  // Gives what is left nearest to the root to another thread.
+  void handOver() {
+    const auto open = std::find_if(stack_.begin(), stack_.end(), [](const Frame& frame) {
+      return !frame.given && frame.at + 1 < frame.end;
+    });
+    if (open == stack_.end()) return;
+    open->given = true;
+    WalkPart part{walk_, static_cast<std::uint32_t>(option_ - search_.options_.data()), {}, open->at + 1};
+    for (auto frame = stack_.begin(); frame != open; ++frame) part.path.push_back(frame->at);
+    shared_.crew.hand(std::move(part));
   }
 
   // Enters all that is left before the barrier and keeps the stage as an arrival for each step.

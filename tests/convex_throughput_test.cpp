@@ -1,0 +1,118 @@
+// Branch and bound over convex sets: right on tiny problems, and ahead of the bound without contiguity.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "allot/allot.h"
+#include "solve/throughput/convex_search.h"
+#include "solve/throughput/packing_bound.h"
+#include "support/brute_force.h"
+#include "support/random_pipeline.h"
+#include "support/random_problem.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Budget budgetOf(double seconds) {
+  RunOptions run;
+  run.time_limit_seconds = seconds;
+  return Budget(run, nullptr);
+}
+
+// Values every plan as the portfolio would, and keeps the best.
+class Listener : public Progress {
+ public:
+  explicit Listener(const Problem& problem) : problem_(problem) {}
+  bool plan(Plan decisions, std::string_view) override {
+    const Evaluation evaluated = evaluate(problem_, decisions);
+    EXPECT_TRUE(evaluated.valid());
+    if (!evaluated.valid() || !(evaluated.plan.value < value_)) return false;
+    value_ = evaluated.plan.value;
+    plan_ = evaluated.plan;
+    return true;
+  }
+  void bound(double bound, std::string_view) override { bound_ = std::max(bound_, bound); }
+  double bestValue() const override { return value_; }
+  double bestBound() const override { return bound_; }
+  const Plan* bestPlan() const override { return value_ < kInfinity ? &plan_ : nullptr; }
+  bool done() const override { return bound_ >= value_ * (1 - kOptimalGap); }
+
+ private:
+  const Problem& problem_;
+  Plan plan_;
+  double value_ = kInfinity, bound_ = 0;
+};
+
+Problem randomConvex(std::uint64_t seed, const PipelineShape& shape) {
+  Random random(seed, 77);
+  Modes modes = randomPipelineModes(random, Contiguity::kConvex);
+  modes.training_load = TrainingLoad::kSum;
+  modes.replicate = modes.in_flight = false;
+  return finished(draftPipeline(random, modes, shape));
+}
+
+TEST(ConvexSearch, FindsTheBestOfTinyProblems) {
+  PipelineShape shape;
+  shape.most_ops = 6;
+  shape.devices = 3;
+  std::size_t proven = 0, infeasible = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    const Problem problem = randomConvex(seed, shape);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
+    ASSERT_TRUE(convexSearchAccepts(problem));
+    const double best = bruteForce(problem).value_or(kInfinity);
+    Listener listener(problem);
+    const ConvexReport report = searchConvex(problem, budgetOf(60), listener);
+    ASSERT_TRUE(report.complete);
+    infeasible += report.none;
+    if (best == kInfinity) {
+      ASSERT_TRUE(report.none);
+      continue;
+    }
+    ASSERT_FALSE(report.none);
+    ASSERT_LE(listener.bestBound(), best * (1 + 1e-9));
+    if (problem.transfers() != Transfers::kViaHost) continue;
+    ASSERT_NEAR(listener.bestValue(), best, 1e-9 * best);
+    ASSERT_GE(listener.bestBound(), best * (1 - 1e-9));
+    ++proven;
+  }
+  EXPECT_GT(proven, 1000u);
+  EXPECT_GT(infeasible, 10u);
+}
+
+// Ladders: two lines of ops with rungs between them. Without contiguity a device may take every second op.
+Problem ladder(std::uint64_t seed, std::uint32_t ops, std::uint32_t devices) {
+  Random random(seed, 78);
+  Problem draft;
+  Modes modes;
+  modes.contiguity = Contiguity::kConvex;
+  PipelineShape shape;
+  shape.least_ops = shape.most_ops = ops;
+  shape.classes = 1;
+  shape.count = shape.devices = devices;
+  shape.memory_limits = shape.constraints = false;
+  return finished(draftPipeline(random, modes, shape));
+}
+
+TEST(ConvexSearch, BeatsTheBoundWithoutContiguity) {
+  std::size_t better = 0, equal = 0;
+  double gained = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Problem problem = ladder(seed, 14, 4);
+    Listener listener(problem);
+    searchConvex(problem, budgetOf(10), listener);
+    const PipelineModel model(problem, PipelineModel::Items::kUnits);
+    const double free = packingBound(model, listener.bestValue(), budgetOf(10), BoundBy::kPrices).bound;
+    ASSERT_LE(listener.bestBound(), listener.bestValue() * (1 + 1e-9));
+    (listener.bestBound() > free * (1 + 1e-6) ? better : equal) += 1;
+    gained += listener.bestBound() / std::max(free, 1e-12) - 1;
+  }
+  std::printf("better %zu, equal or less %zu, mean gain %.3f\n", better, equal, gained / 100);
+  EXPECT_GT(better, equal / 4);
+}
+
+}  // namespace
+}  // namespace allot
