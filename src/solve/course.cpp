@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "solve/throughput/chain_engine.h"
@@ -30,9 +31,26 @@ constexpr std::array<Share, 7> kShares{{
     {"local-search-restarts", 0.1, 0, 0.1, 0.1},
 }};
 
-}  // namespace
+// Latency by events: what decomposes is proven by its modules within seconds; the others live by search and
+// refutation in turn, for each needs the other's best value.
+struct Turn {
+  std::string_view solver;
+  double share;
+};
+constexpr std::array<Turn, 6> kEventTurns{{
+    {"schedule-exact", 0.3},
+    {"modules", 0.3},
+    {"schedule-search", 0.35},
+    {"modules", 0.15},
+    {"schedule-bound", 0.35},
+    {"cp-sat-schedule", 1},
+}};
 
-double timeShare(const Problem& problem, std::string_view solver) {
+bool isEvents(const Problem& problem) {
+  return problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents;
+}
+
+double shareOf(const Problem& problem, std::string_view solver) {
   if (problem.goal() != Goal::kThroughput) return 1;
   const bool chain = problem.modes.contiguity == Contiguity::kChain;
   for (const Share& share : kShares) {
@@ -43,8 +61,32 @@ double timeShare(const Problem& problem, std::string_view solver) {
   return 1;
 }
 
+}  // namespace
+
+std::vector<CourseStep> courseOf(const Problem& problem) {
+  std::vector<CourseStep> course;
+  const auto add = [&](const Solver& solver, double share) {
+    if (share > 0 && solver.accepts(problem)) course.push_back({&solver, share});
+  };
+  const bool events = isEvents(problem);
+  for (const Solver& solver : solvers()) {
+    const bool has_turns = std::any_of(kEventTurns.begin(), kEventTurns.end(),
+                                       [&](const Turn& turn) { return turn.solver == solver.name; });
+    // The search of these engines has taken the place of plain annealing.
+    if (events && (has_turns || solver.name == "local-search")) continue;
+    add(solver, shareOf(problem, solver.name));
+  }
+  for (const Turn& turn : kEventTurns) {
+    if (events) add(*findSolver(turn.solver), turn.share);
+  }
+  return course;
+}
+
 std::string chosenMethod(const Problem& problem) {
-  if (problem.goal() != Goal::kThroughput) return "baselines, then local search";
+  if (isEvents(problem))
+    return "modules between barriers exactly, then search and refutation in turn: one sample, ops as events";
+  if (problem.goal() == Goal::kLatency) return "labels over ideals: accelerators run subgraphs as calls";
+  if (problem.goal() == Goal::kCompletion) return "baselines, then local search";
   const std::size_t units = problem.unitCount();
   if (problem.modes.contiguity == Contiguity::kChain) {
     if (!chainAccepts(problem)) {

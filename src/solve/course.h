@@ -1,19 +1,24 @@
 // How the portfolio spends its time on a problem, and why.
 //
-// A solver gets a share of the time limit, so that one that could go on for ever does not keep others from
-// their turn; one that ends early leaves its time to those behind it. Only structure decides (goal, modes,
-// sizes).
+// The solvers that take the problem run one after the other, each from the best plan and bound so far. A
+// solver gets a share of the time limit, so that one that could go on for ever does not keep others from
+// their turn; one that ends early leaves its time to those behind it. A solver may come twice: what others
+// found meanwhile can let it close what it could not before. Only structure decides (goal, modes, sizes).
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "allot/problem.h"
+#include "allot/solve.h"
 
 namespace allot {
 
-// Share of the time limit that the portfolio gives to the solver, 0 .. 1; 0 = leave it out.
-double timeShare(const Problem& problem, std::string_view solver);
+struct CourseStep {
+  const Solver* solver;
+  double share;  // of the time limit, at most
+};
+
+std::vector<CourseStep> courseOf(const Problem& problem);
 
 // In one sentence, which methods decide the problem and what in its structure made the choice.
 std::string chosenMethod(const Problem& problem);

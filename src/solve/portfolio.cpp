@@ -10,30 +10,16 @@
 #include "solve/collector.h"
 #include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
-#include "solve/helpers/cp_sat_schedule.h"
-#include "solve/helpers/free_solvers.h"
+#include "solve/helpers/helper_solvers.h"
 #include "solve/infeasible.h"
-#include "solve/latency/search.h"
-#include "solve/latency/exact_schedule.h"
-#include "solve/latency/module_solver.h"
-#include "solve/latency/schedule_bound.h"
-#include "solve/latency/calls.h"
+#include "solve/latency/latency_solvers.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
-#include "solve/throughput/beam.h"
-#include "solve/throughput/boundary_bound.h"
-#include "solve/throughput/chain_engine.h"
-#include "solve/throughput/free_search.h"
-#include "solve/throughput/linear_dp.h"
-#include "solve/throughput/multilevel.h"
-#include "solve/throughput/packing_bound.h"
+#include "solve/throughput/throughput_solvers.h"
 
 namespace allot {
 namespace {
 
-bool isThroughput(const Problem& problem) {
-  return problem.goal() == Goal::kThroughput;
-}
 bool always(const Problem&) {
   return true;
 }
@@ -51,58 +37,22 @@ SolveResult solvePacking(const Problem& problem, const Budget& budget, Progress&
 }
 
 std::vector<Solver> makeSolvers() {
-  const auto baselines = baselineSolvers();
-  std::vector<Solver> list(baselines.begin(), baselines.end());
+  std::vector<Solver> list;
+  const auto append = [&list](std::span<const Solver> more) {
+    list.insert(list.end(), more.begin(), more.end());
+  };
+  append(baselineSolvers());
   list.push_back({"packing", "any assignment that fits devices and memory, by best fit with backtracking",
                   "finds one or proves that none fits, within a limit on steps", always, solvePacking});
-  list.push_back(
-      {"linear-dp", "best splits of many topological orders into pipeline stages, by dynamic programming",
-       "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp});
-  list.push_back({"item-bound", "what the device of each unit is loaded with at least",
-                  "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solveItemBound});
-  list.push_back({"boundary-bound", "what must cross between the stages of like devices, by minimum cuts",
-                  "a valid bound for contiguous stages; finds no plans", boundaryBoundAccepts,
-                  solveBoundaryBound});
-  list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
-                  "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
-  list.push_back({"calls", "subgraph calls by labels over ideals, module by module",
-                  "optimal for one call per accelerator; a bound and packed plans for several", callsAccepts,
-                  solveCalls});
+  append(exactThroughputSolvers());
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
-  list.push_back({"schedule-exact", "fastest schedule of a small graph, by Pareto search over ideals",
-                  "optimal, with a valid bound along the way", exactScheduleAccepts, solveExactSchedule});
-  list.push_back({"modules", "shortest path over barriers and their devices, modules between them exactly",
-                  "optimal where modules are small, with a valid bound along the way", moduleSolverAccepts,
-                  solveModules});
-  list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
-                  "heuristic", isThroughput, solveBeam});
-  list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",
-                  "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel});
-  list.push_back({"free-search", "annealing of whole clusters in rounds, for pipelines without contiguity",
-                  "heuristic", freeSearchAccepts, solveFreeSearch});
-  list.push_back(
-      {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
-       "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound});
-  list.push_back({"schedule-search", "annealing of orders and devices, by modules or in rounds from a pool",
-                  "heuristic; never worse than the best plan it starts from", scheduleSearchAccepts,
-                  solveScheduleSearch});
-  list.push_back({"schedule-bound", "lower bound on latency from parts between ops that others wait for",
-                  "a valid bound in every link mode, send mode and memory model; finds no plans",
-                  scheduleBoundAccepts, solveScheduleBound});
+  append(throughputSolvers());
+  append(latencySolvers());
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
-  const auto slow = slowBaselineSolvers();
-  list.insert(list.end(), slow.begin(), slow.end());
-  list.push_back({"helpers-free", "placement without contiguity by HiGHS and CP-SAT at once (`make helpers`)",
-                  "optimal, with plans and bounds along the way", helpersFreeAccepts, solveHelpersFree});
-  list.push_back({"cp-sat-free", "placement without contiguity by CP-SAT (`make helpers`)", "optimal",
-                  cpSatFreeAccepts, solveCpSatFree});
-  list.push_back({"highs-free", "placement without contiguity by HiGHS (`make helpers`)",
-                  "a plan and a bound that meet up to 1e-6", highsFreeAccepts, solveHighsFree});
-  list.push_back({"cp-sat-schedule", "schedules and windows of them by CP-SAT (`make helpers`)",
-                  "plans, and a bound where the graph is not large", cpSatScheduleAccepts,
-                  solveCpSatSchedule});
+  append(slowBaselineSolvers());
+  append(helperSolvers());
   return list;
 }
 
@@ -155,18 +105,15 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
   } else {
     collector.bound(lowerBound(problem), "bounds");
     if (start != nullptr) useStart(problem, *start, collector);
-    for (const Solver& solver : solvers()) {
-      if (proven || collector.done() || (only != nullptr && &solver != only)) continue;
-      if (!solver.accepts(problem)) continue;
+    for (const CourseStep& step : only != nullptr ? std::vector<CourseStep>{{only, 1}} : courseOf(problem)) {
+      if (proven || collector.done()) break;
       if (budget.stopped()) {
         interrupted = true;
         break;
       }
-      // A solver on its own has all the time there is.
-      const double share = only != nullptr ? 1 : timeShare(problem, solver.name);
-      if (share <= 0) continue;
+      const Solver& solver = *step.solver;
       const SolveResult result =
-          solver.solve(problem, budget.slice(share * run.time_limit_seconds), collector);
+          solver.solve(problem, budget.slice(step.share * run.time_limit_seconds), collector);
       interrupted = interrupted || result.end == SolveEnd::kStopped;
       if (result.end != SolveEnd::kExhausted) {
         if (collector.done()) proof = result.proof;
