@@ -7,6 +7,7 @@
 #include "solve/throughput/chain_proof.h"
 #include "solve/throughput/convex_search.h"
 #include "solve/throughput/pipeline_model.h"
+#include "solve/throughput/position_bound.h"
 
 namespace allot {
 namespace {
@@ -15,6 +16,8 @@ constexpr std::string_view kName = "chain";
 constexpr std::size_t kMostUnits = 8192;  // what ChainSearch takes
 // Pairs of the first try: a second or two.
 constexpr std::uint64_t kFirstPairs = 10'000'000;
+// Of the time left, for the cuts of the bound by positions.
+constexpr double kPositionShare = 0.6;
 
 SolveResult proveConvex(const Problem& problem, const Budget& budget, Progress& progress) {
   const ConvexReport report = searchConvex(problem, budget, progress);
@@ -42,6 +45,11 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   const double upper = std::min(progress.bestValue(), proof.worstLoad());
   ChainProof::Pass end = proof.below(upper, std::min(kFirstPairs, most_pairs));
   if (end == ChainProof::Pass::kCut && chain && !budget.stopped() && most_pairs > kFirstPairs) {
+    if (PositionBound::accepts(model) && progress.bestPlan() != nullptr) {
+      const Budget share = budget.slice(kPositionShare * budget.remainingSeconds());
+      const PositionBound positions(model, model.pools[0].devices.size(), upper, share);
+      raiseBound(progress, kName, [&](double target) { return positions.refutes(target); });
+    }
     end = proof.close(progress.bestBound(), upper, most_pairs,
                       [&](double bound) { progress.bound(bound, kName); });
   }
