@@ -1,6 +1,7 @@
 #include "solve/throughput/position_bound.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -78,17 +79,27 @@ PositionBound::PositionBound(const PipelineModel& model, std::size_t stages, dou
     lengths_.push_back(value * static_cast<double>(m) / static_cast<double>(kLengths));
   ranges_.resize(std::min(kMostRanges, kRangesPerStage * stages));
   const double width = total_ / static_cast<double>(ranges_.size());
-  parallelFor(ranges_.size(), budget.threads, [&](std::size_t i) {
-    Range& range = ranges_[i];
-    range.from = width * static_cast<double>(i) - slack;
-    range.to = width * static_cast<double>(i + 1) + slack;
-    range.ahead.assign(lengths_.size(), 0);
-    range.behind = range.ahead;
-    for (std::size_t m = 1; m < lengths_.size() && !budget.stopped(); ++m) {
-      range.ahead[m] = leastCut(range, countAhead(range, lengths_[m]));
-      range.behind[m] = leastCut(range, countBehind(range, lengths_[m]));
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    ranges_[i].from = width * static_cast<double>(i) - slack;
+    ranges_[i].to = width * static_cast<double>(i + 1) + slack;
+    ranges_[i].ahead = ranges_[i].behind = std::vector<double>(lengths_.size(), 0);
+  }
+  // Lengths far apart first: what time does not allow is filled from the next shorter one.
+  for (std::size_t step = std::bit_floor(kLengths - 1), next = 2 * step; step > 0; next = step, step /= 2) {
+    parallelFor(ranges_.size(), budget.threads, [&](std::size_t i) {
+      Range& range = ranges_[i];
+      for (std::size_t m = step; m < lengths_.size() && !budget.stopped(); m += next) {
+        range.ahead[m] = leastCut(range, countAhead(range, lengths_[m]));
+        range.behind[m] = leastCut(range, countBehind(range, lengths_[m]));
+      }
+    });
+  }
+  for (Range& range : ranges_) {
+    for (std::size_t m = 1; m < lengths_.size(); ++m) {
+      range.ahead[m] = std::max(range.ahead[m], range.ahead[m - 1]);
+      range.behind[m] = std::max(range.behind[m], range.behind[m - 1]);
     }
-  });
+  }
 }
 
 PositionBound::Counted PositionBound::countAhead(const Range& range, double length) const {
