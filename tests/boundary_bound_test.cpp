@@ -1,9 +1,12 @@
 // The bound from what must cross between stages, and the maximum flow under it.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "allot/allot.h"
 #include "solve/throughput/boundary_bound.h"
 #include "solve/throughput/max_flow.h"
+#include "solve/throughput/position_bound.h"
 #include "support/random_pipeline.h"
 #include "support/random_problem.h"
 #include "support/wide_graphs.h"
@@ -73,6 +76,43 @@ TEST(BoundaryBound, IsNeverAboveTheBestChain) {
   }
   EXPECT_GT(taken, 300);
   EXPECT_GT(raised, 20);
+}
+
+// The same for the bound by positions, without and with other bounds beside it.
+TEST(PositionBound, IsNeverAboveTheBestChain) {
+  int raised = 0, taken = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    Random random(seed, 23);
+    Modes modes = randomPipelineModes(random, Contiguity::kChain);
+    modes.overlap = Overlap::kSum;
+    modes.training_load = TrainingLoad::kSum;
+    modes.replicate = modes.in_flight = false;
+    modes.max_stages = 0;
+    PipelineShape shape;
+    shape.least_ops = 4;
+    shape.most_ops = 8;
+    shape.classes = 1;
+    shape.count = 4;
+    shape.memory_limits = random.chance(0.2);
+    shape.constraints = random.chance(0.2);
+    const Problem problem = finished(draftPipeline(random, modes, shape));
+    PipelineModel model(problem, PipelineModel::Items::kBlocks);
+    if (random.chance(0.5)) model.joinFreeItems(true);
+    if (!PositionBound::accepts(model)) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
+    const std::optional<double> best = bruteForceChain(problem);
+    if (!best || *best <= 0) continue;
+    RunOptions run;
+    const Budget budget(run, nullptr);
+    // Lengths chosen for the best value, and for others.
+    const double around = *best * std::array{1.0, 1.4, 0.6}[seed % 3];
+    const PositionBound bound(model, model.pools[0].devices.size(), around, budget);
+    ASSERT_FALSE(bound.refutes(*best * (1 + 1e-6)));
+    raised += bound.refutes(std::max(lowerBound(problem) * 1.02, *best * 0.8)) ? 1 : 0;
+    ++taken;
+  }
+  EXPECT_GT(taken, 200);
+  EXPECT_GT(raised, 40);
 }
 
 // On a grid of like devices every cut is wide: the bound must see it.

@@ -9,6 +9,7 @@
 #include "allot/table.h"
 #include "support/random_pipeline.h"
 #include "support/random_problem.h"
+#include "support/wide_graphs.h"
 
 namespace allot {
 namespace {
@@ -132,6 +133,27 @@ TEST(ChainEngine, ThreadsDoNotChangeThePlan) {
       const std::string text = writePlan(problem, outcome.plan);
       if (first.empty()) first = text;
       EXPECT_EQ(first, text);
+    }
+  }
+}
+
+// Walks long enough that threads hand parts of them to each other, with one kind of devices and with three.
+TEST(ChainEngine, ThreadsShareLongWalksAlike) {
+  for (const bool unlike : {false, true}) {
+    WideOptions options;
+    options.devices = 4;
+    options.unlike = unlike;
+    const auto problem = branchGraph(4, 6, options);
+    ASSERT_TRUE(problem);
+    const SolveOutcome alone = solve(*problem, chainOnly(1));
+    ASSERT_EQ(alone.plan.status, Status::kOptimal);
+    for (const std::uint32_t threads : {2u, 3u}) {
+      for (int again = 0; again < 3; ++again) {
+        const SolveOutcome shared = solve(*problem, chainOnly(threads));
+        EXPECT_EQ(shared.plan.value, alone.plan.value);
+        EXPECT_EQ(shared.plan.assignment, alone.plan.assignment);
+        EXPECT_EQ(shared.plan.proof, alone.plan.proof);
+      }
     }
   }
 }

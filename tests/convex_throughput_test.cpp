@@ -83,10 +83,8 @@ TEST(ConvexSearch, FindsTheBestOfTinyProblems) {
   EXPECT_GT(infeasible, 10u);
 }
 
-// Ladders: two lines of ops with rungs between them. Without contiguity a device may take every second op.
-Problem ladder(std::uint64_t seed, std::uint32_t ops, std::uint32_t devices) {
+Problem likeDevices(std::uint64_t seed, std::uint32_t ops, std::uint32_t devices) {
   Random random(seed, 78);
-  Problem draft;
   Modes modes;
   modes.contiguity = Contiguity::kConvex;
   PipelineShape shape;
@@ -97,20 +95,18 @@ Problem ladder(std::uint64_t seed, std::uint32_t ops, std::uint32_t devices) {
   return finished(draftPipeline(random, modes, shape));
 }
 
+// Without contiguity a device may take ops here and there, so that bounds which hold for it must be lower.
 TEST(ConvexSearch, BeatsTheBoundWithoutContiguity) {
   std::size_t better = 0, equal = 0;
-  double gained = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    const Problem problem = ladder(seed, 14, 4);
+    const Problem problem = likeDevices(seed, 14, 4);
     Listener listener(problem);
     searchConvex(problem, budgetOf(10), listener);
     const PipelineModel model(problem, PipelineModel::Items::kUnits);
     const double free = packingBound(model, listener.bestValue(), budgetOf(10), BoundBy::kPrices).bound;
     ASSERT_LE(listener.bestBound(), listener.bestValue() * (1 + 1e-9));
     (listener.bestBound() > free * (1 + 1e-6) ? better : equal) += 1;
-    gained += listener.bestBound() / std::max(free, 1e-12) - 1;
   }
-  std::printf("better %zu, equal or less %zu, mean gain %.3f\n", better, equal, gained / 100);
   EXPECT_GT(better, equal / 4);
 }
 

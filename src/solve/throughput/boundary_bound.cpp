@@ -7,13 +7,13 @@
 #include "solve/throughput/chain_window.h"
 #include "solve/throughput/max_flow.h"
 #include "solve/throughput/pipeline_model.h"
+#include "solve/throughput/position_bound.h"
 
 namespace allot {
 namespace {
 
 constexpr std::size_t kMostItems = 12'000;
 constexpr double kRounding = 1e-9;  // of sums of work and of flows, as a share of them
-constexpr int kHalvings = 20;
 // Narrower windows give larger cuts, and those narrower windows.
 constexpr int kRounds = 20;
 constexpr double kWorthwhile = 1e-4;
@@ -42,11 +42,9 @@ class BoundaryBound {
       const double send = model.cost(e, accelerator_, true), receive = model.cost(e, accelerator_, false);
       cost_.push_back(std::min(send, receive) * (has_cpu_ ? 1 : 2));
     }
-    before_work_ = reachWork(model.before);
-    after_work_ = reachWork(model.after);
+    before_work_ = reachWork(model.before, work_);
+    after_work_ = reachWork(model.after, work_);
   }
-
-  bool stopped() const { return stopped_; }
 
   // True when no chain is below `target`.
   bool refutes(double target) {
@@ -61,10 +59,7 @@ class BoundaryBound {
       if (!classify(target, cpu, slack)) return true;
       double sum = 0;
       for (std::size_t b = 0; b + 1 < stages_; ++b) {
-        if (budget_.stopped()) {
-          stopped_ = true;
-          return false;
-        }
+        if (budget_.stopped()) return false;
         // Shares differ from round to round; each round's cuts are valid as a whole, not one by one.
         fresh_[b] = leastCut(b) * (1 - kRounding);
         sum += fresh_[b];
@@ -83,34 +78,13 @@ class BoundaryBound {
   const PipelineModel& model_;
   const Budget& budget_;
   std::size_t accelerator_ = 0, stages_ = 0;
-  bool has_cpu_ = false, stopped_ = false;
+  bool has_cpu_ = false;
   double cpu_share_ = 0, total_ = 0;
   std::vector<double> work_, cost_;               // by item, by net
   std::vector<double> before_work_, after_work_;  // of all that comes before (after) an item, itself included
   std::vector<std::vector<Side>> side_;           // [boundary][item]
   std::vector<double> share_;                     // by net
   std::vector<double> cut_, fresh_;               // by boundary: what crosses it at least
-
-  std::vector<double> reachWork(const Csr<std::uint32_t>& next) const {
-    const std::size_t n = model_.itemCount();
-    std::vector<double> sums(n, 0);
-    std::vector<std::uint32_t> seen(n, UINT32_MAX), stack;
-    for (std::uint32_t x = 0; x < n; ++x) {
-      stack.assign(1, x);
-      seen[x] = x;
-      while (!stack.empty()) {
-        const std::uint32_t v = stack.back();
-        stack.pop_back();
-        sums[x] += work_[v];
-        for (const std::uint32_t u : next[v]) {
-          if (seen[u] == x) continue;
-          seen[u] = x;
-          stack.push_back(u);
-        }
-      }
-    }
-    return sums;
-  }
 
   // Which items are surely in, surely out of the ideal that ends with each accelerator's stage; false when
   // there is no such ideal. Of a net that crosses a boundary each side pays half, the first stages for all
@@ -209,15 +183,8 @@ SolveResult solveBoundaryBound(const Problem& problem, const Budget& budget, Pro
                                           [](const Pool& pool) { return pool.accelerator; });
   if (accelerators != 1 || progress.bestPlan() == nullptr) return {SolveEnd::kNotSuitable, ""};
   BoundaryBound bound(model, budget);
-  double low = progress.bestBound(), high = progress.bestValue();
-  for (int i = 0; i < kHalvings && high - low > kOptimalGap * high; ++i) {
-    // First of all, whether the plan there is can be beaten at all.
-    const double target = i == 0 ? high * (1 - kOptimalGap / 2) : (low + high) / 2;
-    const bool refuted = bound.refutes(target);
-    if (bound.stopped()) return {SolveEnd::kStopped, ""};
-    (refuted ? low : high) = target;
-    if (refuted) progress.bound(target, "boundary-bound");
-  }
+  raiseBound(progress, "boundary-bound", [&](double target) { return bound.refutes(target); });
+  if (budget.stopped()) return {SolveEnd::kStopped, ""};
   return {SolveEnd::kFinished, "smaller values refuted by minimum cuts between stages"};
 }
 

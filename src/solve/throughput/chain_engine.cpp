@@ -7,6 +7,7 @@
 #include "solve/throughput/chain_proof.h"
 #include "solve/throughput/convex_search.h"
 #include "solve/throughput/pipeline_model.h"
+#include "solve/throughput/position_bound.h"
 
 namespace allot {
 namespace {
@@ -15,6 +16,9 @@ constexpr std::string_view kName = "chain";
 constexpr std::size_t kMostUnits = 8192;  // what ChainSearch takes
 // Pairs of the first try: a second or two.
 constexpr std::uint64_t kFirstPairs = 10'000'000;
+constexpr std::uint64_t kQuickPairs = 2'000'000;
+// Of the time left, for the cuts of the bound by positions.
+constexpr double kPositionShare = 0.6;
 
 SolveResult proveConvex(const Problem& problem, const Budget& budget, Progress& progress) {
   const ConvexReport report = searchConvex(problem, budget, progress);
@@ -40,7 +44,18 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   const bool chain = problem.modes.contiguity == Contiguity::kChain;
   const std::uint64_t most_pairs = budget.work_limit > 0 ? budget.work_limit * 1000 : UINT64_MAX;
   const double upper = std::min(progress.bestValue(), proof.worstLoad());
-  ChainProof::Pass end = proof.below(upper, std::min(kFirstPairs, most_pairs));
+  // Where there is a bound that costs about a second, only quick proofs go before it.
+  const bool by_positions =
+      PositionBound::accepts(model) && progress.bestPlan() != nullptr && most_pairs > kFirstPairs;
+  ChainProof::Pass end = proof.below(upper, std::min(by_positions ? kQuickPairs : kFirstPairs, most_pairs));
+  if (end == ChainProof::Pass::kCut && by_positions && !budget.stopped()) {
+    const Budget share = budget.slice(kPositionShare * budget.remainingSeconds());
+    const PositionBound positions(model, model.pools[0].devices.size(), upper, share);
+    raiseBound(progress, kName, [&](double target) { return positions.refutes(target); });
+    if (progress.done())
+      return {SolveEnd::kFinished, "smaller values refuted by minimum cuts along the work"};
+    end = proof.below(upper, kFirstPairs);
+  }
   if (end == ChainProof::Pass::kCut && chain && !budget.stopped() && most_pairs > kFirstPairs) {
     end = proof.close(progress.bestBound(), upper, most_pairs,
                       [&](double bound) { progress.bound(bound, kName); });

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "allot/evaluate.h"
 #include "solve/throughput/chain_proof.h"
 
 namespace allot {

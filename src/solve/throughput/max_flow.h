@@ -20,6 +20,8 @@ class MaxFlow {
   }
   void addArc(std::uint32_t from, std::uint32_t to, double capacity);
   double run(std::uint32_t source, std::uint32_t sink);
+  // After a run: whether the node is on the source's side of the smallest minimum cut.
+  bool withSource(std::uint32_t node) const { return level_[node] != kNone; }
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
