@@ -65,14 +65,14 @@ TEST(ConvexSearch, FindsTheBestOfTinyProblems) {
     ASSERT_TRUE(convexSearchAccepts(problem));
     const double best = bruteForce(problem).value_or(kInfinity);
     Listener listener(problem);
-    const ConvexReport report = searchConvex(problem, budgetOf(60), listener);
-    ASSERT_TRUE(report.complete);
-    infeasible += report.none;
+    const SolveEnd end = solveConvex(problem, budgetOf(60), listener).end;
+    ASSERT_NE(end, SolveEnd::kStopped);
     if (best == kInfinity) {
-      ASSERT_TRUE(report.none);
+      ASSERT_EQ(end, SolveEnd::kExhausted);
+      ++infeasible;
       continue;
     }
-    ASSERT_FALSE(report.none);
+    ASSERT_EQ(end, SolveEnd::kFinished);
     ASSERT_LE(listener.bestBound(), best * (1 + 1e-9));
     if (problem.transfers() != Transfers::kViaHost) continue;
     ASSERT_NEAR(listener.bestValue(), best, 1e-9 * best);
@@ -101,7 +101,7 @@ TEST(ConvexSearch, BeatsTheBoundWithoutContiguity) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const Problem problem = likeDevices(seed, 14, 4);
     Listener listener(problem);
-    searchConvex(problem, budgetOf(10), listener);
+    solveConvex(problem, budgetOf(10), listener);
     const PipelineModel model(problem, PipelineModel::Items::kUnits);
     const double free = packingBound(model, listener.bestValue(), budgetOf(10), BoundBy::kPrices).bound;
     ASSERT_LE(listener.bestBound(), listener.bestValue() * (1 + 1e-9));

@@ -21,9 +21,10 @@ struct Share {
   double free;  // no contiguity
 };
 
-constexpr std::array<Share, 7> kShares{{
+constexpr std::array<Share, 8> kShares{{
     {"linear-dp", 0.1, 0.4, 0.05, 0.05},
-    {"chain", 0.5, 0, 0.4, 0.05},
+    {"chain", 0.5, 0, 0.05, 0.05},
+    {"convex", 0, 0, 0.4, 0},
     {"beam", 0.05, 0.1, 0, 0},
     {"multilevel", 1, 1, 0, 0},
     {"free-search", 0, 0, 0, 0.25},

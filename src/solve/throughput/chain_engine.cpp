@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "solve/throughput/chain_proof.h"
-#include "solve/throughput/convex_search.h"
 #include "solve/throughput/pipeline_model.h"
 #include "solve/throughput/position_bound.h"
 
@@ -19,14 +18,6 @@ constexpr std::uint64_t kFirstPairs = 10'000'000;
 constexpr std::uint64_t kQuickPairs = 2'000'000;
 // Of the time left, for the cuts of the bound by positions.
 constexpr double kPositionShare = 0.6;
-
-SolveResult proveConvex(const Problem& problem, const Budget& budget, Progress& progress) {
-  const ConvexReport report = searchConvex(problem, budget, progress);
-  const std::string proof =
-      fmt::format("every choice of convex sets below the value ruled out: {} partial plans", report.nodes);
-  if (report.none && progress.bestPlan() == nullptr) return {SolveEnd::kExhausted, proof};
-  return {!report.complete && budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, proof};
-}
 
 }  // namespace
 
@@ -62,7 +53,6 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   }
   const bool found = end == ChainProof::Pass::kFound;
   if (found) progress.plan(proof.plan(), kName);
-  if (convexSearchAccepts(problem) && !progress.done()) return proveConvex(problem, budget, progress);
   if (end == ChainProof::Pass::kCut) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
   if (!chain) return {SolveEnd::kFinished, ""};
   const bool none = !found && upper >= proof.worstLoad();

@@ -6,9 +6,8 @@
 // (position_bound.h), then cut-offs rise from the lower bound.
 // Guarantee under `chain`: exhausted = no chain is better than the plan reported; otherwise the bound
 // reported holds. by-link transfers: the model's loads are lower bounds, so its answers are bounds and its
-// chain is offered as a plan. Under `convex` and `none` only the first try is made, for its plan; under
-// `convex` a search over convex sets follows (convex_search.h). Complexity: see chain_search.h; memory within
-// the budget, else it ends with the bound reached.
+// chain is offered as a plan. Under `convex` and `none` only the first try is made, for its plan.
+// Complexity: see chain_search.h; memory within the budget, else it ends with the bound reached.
 #pragma once
 
 #include "allot/solve.h"

@@ -1,5 +1,7 @@
 #include "solve/throughput/convex_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -10,6 +12,7 @@
 namespace allot {
 namespace {
 
+constexpr std::string_view kName = "convex";
 constexpr std::size_t kMostUnits = 1500, kMostOps = 3000, kMostDevices = 64;
 constexpr double kRounding = 1e-9;
 // Nodes of the first try, with the best plan as cut-off.
@@ -285,10 +288,10 @@ bool convexSearchAccepts(const Problem& problem) {
          problem.deviceCount() <= kMostDevices;
 }
 
-ConvexReport searchConvex(const Problem& problem, const Budget& budget, Progress& progress) {
+SolveResult solveConvex(const Problem& problem, const Budget& budget, Progress& progress) {
   const PipelineModel model(problem, PipelineModel::Items::kUnits);
   ConvexSearch search(problem, model, budget);
-  ConvexReport report;
+  bool complete = false, none = false;
   double worst = 1 + std::accumulate(model.send.begin(), model.send.end(), 0.0) +
                  std::accumulate(model.receive.begin(), model.receive.end(), 0.0);
   for (const double seconds : model.seconds) worst += seconds < kCannotRun ? seconds : 0;
@@ -296,14 +299,14 @@ ConvexReport searchConvex(const Problem& problem, const Budget& budget, Progress
     Plan plan;
     plan.modes = problem.modes;
     plan.assignment = model.assignment(device_of_item);
-    progress.plan(std::move(plan), "chain");
+    progress.plan(std::move(plan), kName);
   };
   const std::uint64_t most = budget.work_limit > 0 ? budget.work_limit * 1000 : UINT64_MAX;
   const double upper = std::min(progress.bestValue(), worst) * (1 - kChainEqual);
   const auto settle = [&] {
-    report.complete = true;
-    report.none = search.cutoff() >= worst * (1 - kChainEqual);
-    if (!report.none) progress.bound(search.cutoff() * (1 - kChainEqual), "chain");
+    complete = true;
+    none = search.cutoff() >= worst * (1 - kChainEqual);
+    if (!none) progress.bound(search.cutoff() * (1 - kChainEqual), kName);
   };
   if (search.pass(upper, std::min(kFirstNodes, most), on_plan)) {
     settle();
@@ -318,15 +321,17 @@ ConvexReport searchConvex(const Problem& problem, const Budget& budget, Progress
         break;
       }
       lower = cutoff;
-      progress.bound(cutoff * (1 - kChainEqual), "chain");
+      progress.bound(cutoff * (1 - kChainEqual), kName);
       if (progress.done()) {
-        report.complete = true;
+        complete = true;
         break;
       }
     }
   }
-  report.nodes = search.nodes();
-  return report;
+  const std::string proof =
+      fmt::format("every choice of convex sets below the value ruled out: {} partial plans", search.nodes());
+  if (none && progress.bestPlan() == nullptr) return {SolveEnd::kExhausted, proof};
+  return {!complete && budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, proof};
 }
 
 }  // namespace allot

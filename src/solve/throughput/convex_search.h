@@ -26,13 +26,8 @@
 namespace allot {
 
 bool convexSearchAccepts(const Problem& problem);
-// Raises the bound and reports plans below the best one. `none` = there is no plan at all.
-struct ConvexReport {
-  bool complete = false;  // nothing is left below the best value of the model
-  bool none = false;
-  std::uint64_t nodes = 0;
-};
-ConvexReport searchConvex(const Problem& problem, const Budget& budget, Progress& progress);
+// Raises the bound and reports plans below the best one.
+SolveResult solveConvex(const Problem& problem, const Budget& budget, Progress& progress);
 
 // One search with its tables; items are units.
 class ConvexSearch {

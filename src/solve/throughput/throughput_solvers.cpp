@@ -5,6 +5,7 @@
 #include "solve/throughput/beam.h"
 #include "solve/throughput/boundary_bound.h"
 #include "solve/throughput/chain_engine.h"
+#include "solve/throughput/convex_search.h"
 #include "solve/throughput/free_search.h"
 #include "solve/throughput/linear_dp.h"
 #include "solve/throughput/multilevel.h"
@@ -20,7 +21,7 @@ bool isThroughput(const Problem& problem) {
 }  // namespace
 
 std::span<const Solver> exactThroughputSolvers() {
-  static const std::array<Solver, 4> kList{{
+  static const std::array<Solver, 5> kList{{
       {"linear-dp", "best splits of many topological orders into pipeline stages, by dynamic programming",
        "optimal for its orders under via-host transfers; heuristic otherwise", isThroughput, solveLinearDp},
       {"item-bound", "what the device of each unit is loaded with at least",
@@ -29,6 +30,8 @@ std::span<const Solver> exactThroughputSolvers() {
        "a valid bound for contiguous stages; finds no plans", boundaryBoundAccepts, solveBoundaryBound},
       {"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
        "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain},
+      {"convex", "stages that are convex sets, by branch and bound",
+       "optimal under via-host transfers; a bound under by-link", convexSearchAccepts, solveConvex},
   }};
   return kList;
 }
