@@ -71,8 +71,9 @@ std::vector<Solver> makeSolvers() {
   list.push_back(
       {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
        "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound});
-  list.push_back({"schedule-bound", "lower bound on latency from parts between ops that others wait for",
-                  "a valid bound in every link mode, send mode and memory model; finds no plans",
+  list.push_back({"schedule-bound",
+                  "bounds of the parts between ops that others wait for, and plans made of them",
+                  "a valid bound; optimal where barriers cut the graph into parts it can solve",
                   scheduleBoundAccepts, solveScheduleBound});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});

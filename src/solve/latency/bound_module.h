@@ -48,7 +48,8 @@ class BoundModule {
   std::vector<Edge> edges;
   std::vector<double> delay;
 
-  // By net of the part, [(net * devices + from) * devices + to].
+  // By net of the part; times [(net * devices + from) * devices + to].
+  std::vector<std::uint32_t> model_net;
   std::vector<std::uint32_t> net_from;
   std::vector<double> net_seconds;
 

@@ -10,8 +10,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFirstStep = 0.1;    // of the bound
 constexpr double kNextStep = 0.02;    // at a higher level
 constexpr double kResolution = 2e-3;  // smaller steps wait for the next level
-constexpr double kExact = 1e-10;         // an item this close below a possible time is closed
+constexpr double kExact = 1e-10;      // an item this close below a possible time is closed
 constexpr int kMaxLevel = 12;
+constexpr double kProbe = 1.5;  // of the bound and the work of a part
+constexpr std::uint64_t kProbeNodes = 300;
 constexpr std::uint64_t kGrowth = 6;  // of nodes from level to level
 
 std::uint64_t nodeLimit(int level) {
@@ -23,7 +25,10 @@ std::uint64_t nodeLimit(int level) {
 }  // namespace
 
 BoundParts::BoundParts(const ScheduleModel& model, const BoundChain& chain, const Budget& budget)
-    : budget_(budget) {
+    : model_(model), budget_(budget) {
+  std::size_t covered = chain.ops.size();
+  for (const auto& inner : chain.inner) covered += inner.size();
+  complete_ = covered == model.opCount();
   for (std::size_t t = 0; t < chain.inner.size(); ++t) {
     const std::uint32_t entry = t == 0 ? BoundModule::kNone : chain.ops[t - 1];
     const std::uint32_t exit = t == chain.ops.size() ? BoundModule::kNone : chain.ops[t];
@@ -46,13 +51,16 @@ BoundParts::BoundParts(const ScheduleModel& model, const BoundChain& chain, cons
         Item item;
         item.bound = bound;
         item.step = kFirstStep * (bound + work);
-        item.closed = chain.inner[t].empty() || bound == kInfinity;
+        // One edge and nothing else takes just its time.
+        item.closed = bound == kInfinity || (chain.inner[t].empty() && part.module->edges.size() <= 1);
         part.items.push_back(item);
       }
     }
+    part.work = work;
     parts_.push_back(std::move(part));
-    if (budget_.stopped()) {
-      // What is missing at the end counts as nothing.
+    // What is missing at the end counts as nothing.
+    if (budget_.stopped() && t + 1 < chain.inner.size()) {
+      complete_ = false;
       break;
     }
   }
@@ -93,6 +101,13 @@ std::uint64_t BoundParts::nodes() const {
   return sum;
 }
 
+double BoundParts::work() const {
+  double sum = 0;
+  for (const Part& part : parts_)
+    sum += static_cast<double>(part.refuter->nodes) * static_cast<double>(part.module->opCount());
+  return sum;
+}
+
 bool BoundParts::raise(double upper) {
   // The item of the shortest path that has been tried least.
   std::size_t from = 0, best_part = 0, best_item = 0;
@@ -116,7 +131,6 @@ bool BoundParts::raise(double upper) {
     from = next;
   }
   if (least > kMaxLevel) return false;
-  level_ = least;
   Part& part = parts_[best_part];
   const double rest = ahead_[best_part][best_item / part.tos] + behind_[best_part + 1][best_item % part.tos];
   tryItem(part, best_item, upper - rest);
@@ -126,6 +140,13 @@ bool BoundParts::raise(double upper) {
 
 void BoundParts::tryItem(Part& part, std::size_t at, double most) {
   Item& item = part.items[at];
+  if (!item.probed) {
+    // Room for any schedule.
+    item.probed = true;
+    refuteItem(part, at, std::min(most, kProbe * (item.bound + part.work)), most, kProbeNodes);
+    item.failed = kInfinity;
+    return;
+  }
   // Just below a time that is possible, halfway below one that could not be refuted, or a step ahead.
   double target = item.bound + item.step;
   if (item.failed < kInfinity)
@@ -133,7 +154,7 @@ void BoundParts::tryItem(Part& part, std::size_t at, double most) {
   else if (item.open < kInfinity)
     target = item.open * (1 - kExact);
   target = std::min(target, most);
-  if (target <= item.bound) {
+  if (target <= item.bound) {  // possible, or of no use
     item.closed = true;
     return;
   }
@@ -147,17 +168,28 @@ void BoundParts::tryItem(Part& part, std::size_t at, double most) {
     }
     return;
   }
+  refuteItem(part, at, target, most, nodeLimit(item.level));
+}
+
+void BoundParts::refuteItem(Part& part, std::size_t at, double target, double most,
+                            std::uint64_t node_limit) {
+  Item& item = part.items[at];
   const std::uint32_t from =
       part.module->has_entry ? static_cast<std::uint32_t>(at / part.tos) : Refuter::kAnyDevice;
   const std::uint32_t to =
       part.module->has_exit ? static_cast<std::uint32_t>(at % part.tos) : Refuter::kAnyDevice;
-  switch (part.refuter->refute(target, from, to, nodeLimit(item.level))) {
+  switch (part.refuter->refute(target, from, to, node_limit)) {
     case Refuter::Outcome::kRefuted:
       item.bound = std::max(item.bound, std::min(part.refuter->next, most));
       item.step *= 2;
+      // It can pass a time that was not refuted before: prices of device time have moved since.
+      if (item.failed <= item.bound) item.failed = kInfinity;
       break;
     case Refuter::Outcome::kOpen:
-      item.open = std::min(item.open, part.refuter->open);
+      if (part.refuter->open >= item.open) break;
+      item.open = part.refuter->open;
+      if (complete_) item.schedule = part.refuter->schedule;
+      fresh_ = true;
       break;
     case Refuter::Outcome::kLimit:
       item.failed = std::min(item.failed, target);
@@ -165,6 +197,58 @@ void BoundParts::tryItem(Part& part, std::size_t at, double most) {
     case Refuter::Outcome::kStopped:
       break;
   }
+}
+
+// Time of the item's best schedule; those of single edges are made when they are asked for.
+double BoundParts::openTime(Part& part, std::size_t at) {
+  Item& item = part.items[at];
+  if (item.bound < kInfinity && !item.probed && item.closed) {
+    item.probed = true;
+    refuteItem(part, at, item.bound, item.bound, 2);
+  }
+  return item.open;
+}
+
+Schedule BoundParts::assemble(double upper) {
+  fresh_ = false;
+  // Shortest path from the end.
+  std::vector<std::vector<double>> rest(parts_.size() + 1);
+  rest.back().assign(parts_.back().tos, 0);
+  for (std::size_t t = parts_.size(); t-- > 0;) {
+    Part& part = parts_[t];
+    rest[t].assign(part.froms, kInfinity);
+    for (std::size_t at = 0; at < part.items.size(); ++at)
+      rest[t][at / part.tos] =
+          std::min(rest[t][at / part.tos], openTime(part, at) + rest[t + 1][at % part.tos]);
+  }
+  Schedule whole;
+  if (!(rest[0][0] < upper)) return whole;
+  whole.device.assign(model_.opCount(), 0);
+  whole.start.assign(model_.opCount(), 0);
+  double offset = 0;
+  std::size_t from = 0;
+  for (std::size_t t = 0; t < parts_.size(); ++t) {
+    const Part& part = parts_[t];
+    std::size_t best = from * part.tos;
+    for (std::size_t to = 0; to < part.tos; ++to) {
+      const std::size_t at = from * part.tos + to;
+      if (part.items[at].open + rest[t + 1][to] < part.items[best].open + rest[t + 1][best % part.tos])
+        best = at;
+    }
+    const Schedule& own = part.items[best].schedule;
+    for (std::size_t i = 0; i < own.device.size(); ++i) {
+      whole.device[part.module->op[i]] = own.device[i];
+      whole.start[part.module->op[i]] = offset + own.start[i];
+    }
+    for (NetTransfer transfer : own.transfers) {
+      transfer.start += offset;
+      transfer.end += offset;
+      whole.transfers.push_back(transfer);
+    }
+    offset += part.items[best].open;
+    from = best % part.tos;
+  }
+  return whole;
 }
 
 }  // namespace allot

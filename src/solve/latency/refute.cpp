@@ -106,6 +106,7 @@ Refuter::Outcome Refuter::order(const Level& level) {
   orders_.clear(3 * devices_);
   activity_.resize(part_.opCount());
   std::vector<std::uint32_t> sent(devices_);
+  sends_.clear();
   std::vector<std::vector<std::pair<std::uint32_t, double>>> arriving(part_.opCount());
   for (std::size_t op = 0; op < part_.opCount(); ++op) {
     const auto d = static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[op]]));
@@ -121,7 +122,8 @@ Refuter::Outcome Refuter::order(const Level& level) {
       const auto to = static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[edge.to]]));
       const double length = part_.transfer(net, d, to);
       if (d == to || !ports || length <= 0) {
-        arriving[edge.to].emplace_back(activity_[op], seconds + part_.delay[(e * devices_ + d) * devices_ + to]);
+        arriving[edge.to].emplace_back(activity_[op],
+                                       seconds + part_.delay[(e * devices_ + d) * devices_ + to]);
         continue;
       }
       if (sent[to] == OrderRefuter::kNoMachine) {
@@ -129,6 +131,7 @@ Refuter::Outcome Refuter::order(const Level& level) {
         sent[to] = orders_.add(length, length, static_cast<std::uint32_t>(send),
                                static_cast<std::uint32_t>(receive));
         orders_.lag(activity_[op], sent[to], seconds);
+        sends_.push_back({part_.model_net[net], to, sent[to], length});
       }
       arriving[edge.to].emplace_back(sent[to], length);
     }
@@ -138,10 +141,23 @@ Refuter::Outcome Refuter::order(const Level& level) {
   const OrderRefuter::Outcome outcome = orders_.refute(limit_, left);
   nodes += before - left;
   next = std::min(next, orders_.next);
-  open = orders_.end;
+  if (outcome == OrderRefuter::Outcome::kOrdered) record(level);
   return outcome == OrderRefuter::Outcome::kRefuted   ? Outcome::kRefuted
          : outcome == OrderRefuter::Outcome::kOrdered ? Outcome::kOpen
                                                       : Outcome::kLimit;
+}
+
+void Refuter::record(const Level& level) {
+  open = orders_.end;
+  schedule = {};
+  for (std::size_t op = 0; op < part_.opCount(); ++op) {
+    schedule.device.push_back(static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[op]])));
+    schedule.start.push_back(orders_.start[activity_[op]]);
+  }
+  for (const Send& send : sends_) {
+    const double start = orders_.start[send.activity];
+    schedule.transfers.push_back({send.net, send.to, start, start + send.length});
+  }
 }
 
 std::uint32_t Refuter::pickUnit(const Level& level) const {

@@ -46,11 +46,17 @@ class Refuter {
   std::uint64_t nodes = 0;  // of all calls
   double next = 0;          // refuted: every time below this one is refuted as well; at least the target
   double open = 0;          // kOpen: a time that the part alone can be done in, at most the target
+  Schedule schedule;        // kOpen: how; by op of the part, nets of the model
 
  private:
   struct Level {
     std::vector<std::uint32_t> allowed;  // by unit, masks of devices
     std::vector<double> head, tail;      // [op * devices + device]
+  };
+
+  struct Send {
+    std::uint32_t net, to, activity;
+    double length;
   };
 
   const BoundModule& part_;
@@ -64,6 +70,7 @@ class Refuter {
   std::vector<Activity> list_;
   OrderRefuter orders_;
   std::vector<std::uint32_t> activity_;  // by op
+  std::vector<Send> sends_;
 
   bool late(double time) {
     if (time <= limit_) return false;
@@ -73,6 +80,7 @@ class Refuter {
   bool setRoot(std::uint32_t entry_device, std::uint32_t exit_device);
   Outcome descend(std::size_t depth);
   Outcome order(const Level& level);
+  void record(const Level& level);
   bool propagate(Level& level);
   void heads(Level& level);
   void tails(Level& level);

@@ -77,6 +77,7 @@ OrderRefuter::Outcome OrderRefuter::descend(std::size_t depth, std::uint64_t& no
     // Where nothing clashes, the heads are a schedule.
     if (best == pairs_.size()) {
       end = 0;
+      start = level.head;
       for (std::size_t i = 0; i < length_.size(); ++i) end = std::max(end, level.head[i] + last_[i]);
       return Outcome::kOrdered;
     }

@@ -32,8 +32,9 @@ class OrderRefuter {
   // Takes nodes from `nodes_left`.
   Outcome refute(double limit, std::uint64_t& nodes_left);
 
-  double next = 0;  // refuted: any limit below this one is refuted as well
-  double end = 0;   // ordered: when the schedule ends
+  double next = 0;            // refuted: any limit below this one is refuted as well
+  double end = 0;             // ordered: when the schedule ends
+  std::vector<double> start;  // ordered: by activity
 
  private:
   struct Arc {
