@@ -209,6 +209,38 @@ double BoundParts::openTime(Part& part, std::size_t at) {
   return item.open;
 }
 
+void BoundParts::learn(const Schedule& known) {
+  if (!complete_) return;
+  for (Part& part : parts_) {
+    const BoundModule& module = *part.module;
+    const std::uint32_t entry = module.op.front(), exit = module.op.back();
+    const std::size_t from = module.has_entry ? known.device[entry] : 0;
+    const std::size_t to = module.has_exit ? known.device[exit] : 0;
+    const double begin = module.has_entry ? known.start[entry] : 0;
+    double end = module.has_exit ? known.start[exit] : 0;
+    if (!module.has_exit) {
+      for (const std::uint32_t op : module.op)
+        end = std::max(end, known.start[op] + model_.time(op, known.device[op]));
+    }
+    Item& item = part.items[from * part.tos + to];
+    if (end - begin >= item.open) continue;
+    item.open = end - begin;
+    item.schedule = {};
+    for (const std::uint32_t op : module.op) {
+      item.schedule.device.push_back(known.device[op]);
+      item.schedule.start.push_back(known.start[op] - begin);
+    }
+    for (NetTransfer transfer : known.transfers) {
+      if (std::find(module.model_net.begin(), module.model_net.end(), transfer.net) == module.model_net.end())
+        continue;
+      transfer.start -= begin;
+      transfer.end -= begin;
+      item.schedule.transfers.push_back(transfer);
+    }
+    fresh_ = true;
+  }
+}
+
 Schedule BoundParts::assemble(double upper) {
   fresh_ = false;
   // Shortest path from the end.

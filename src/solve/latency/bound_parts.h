@@ -25,6 +25,8 @@ class BoundParts {
   // can be raised any more.
   bool raise(double upper);
 
+  // Takes over the parts of a schedule of the whole that are better than those known.
+  void learn(const Schedule& known);
   // Whether a better schedule of the whole may have come up since the last call of `assemble`.
   bool fresh() const { return complete_ && fresh_; }
   // The best schedule of the whole from those of the parts, if it is better than `upper`; else empty.

@@ -5,7 +5,7 @@
 // limit, find one that does, or give up.
 // Method: heads and tails by longest paths; of two activities on a machine, one that cannot come first must
 // come second; the activities of a machine must fit together (preemptive single machine); then the pair with
-// the least room is tried in both orders.
+// the least room is tried in both orders. At each node a list schedule by tails is tried.
 // Guarantee: kRefuted is a proof; kOrdered means that an order within the limit exists.
 // Complexity: O(rounds * (arcs + sum over machines of activities^2)) per node.
 #pragma once
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "allot/graph.h"
 #include "solve/latency/windows.h"
 
 namespace allot {
@@ -53,10 +54,15 @@ class OrderRefuter {
   std::vector<double> length_, last_;
   std::vector<Arc> arcs_;
   std::vector<std::vector<std::uint32_t>> on_;  // by machine
+  std::vector<std::uint32_t> machine_, other_;  // by activity
   std::vector<Pair> pairs_;
   std::vector<Level> levels_;
   std::vector<Activity> list_;
   Windows windows_;
+  Csr<std::uint32_t> arcs_out_;  // by activity
+  std::vector<std::uint32_t> waits_;
+  std::vector<std::uint32_t> ready_;
+  std::vector<double> free_;  // by machine
   double limit_ = 0;
 
   bool late(double time) {
@@ -65,6 +71,7 @@ class OrderRefuter {
     return true;
   }
   Outcome descend(std::size_t depth, std::uint64_t& nodes_left);
+  bool list(const Level& level);
   bool propagate(Level& level);
   bool decide(Level& level, bool& changed);
 };

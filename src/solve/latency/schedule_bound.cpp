@@ -61,6 +61,10 @@ ScheduleBoundReport scheduleBound(const ScheduleModel& model, const Budget& budg
   }
   if (model.opCount() <= kMaxWhole && !budget.stopped()) ways.emplace_back(model, finder.whole(), budget);
 
+  if (const Plan* plan = progress.bestPlan()) {
+    const Schedule best = scheduleOf(model, *plan);
+    for (BoundParts& way : ways) way.learn(best);
+  }
   std::vector<bool> over(ways.size(), false);
   while (!budget.stopped() && !progress.done()) {
     std::size_t next = ways.size();
