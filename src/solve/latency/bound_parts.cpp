@@ -109,31 +109,34 @@ double BoundParts::work() const {
 }
 
 bool BoundParts::raise(double upper) {
-  // The item of the shortest path that has been tried least.
+  // Of the item of the shortest path that has been tried least.
+  const bool by_schedules = complete_ && (turn_ = !turn_);
+  if (by_schedules) openPath();
+  const auto& behind = by_schedules ? open_behind_ : behind_;
   std::size_t from = 0, best_part = 0, best_item = 0;
   int least = kMaxLevel + 1;
   for (std::size_t t = 0; t < parts_.size(); ++t) {
     const Part& part = parts_[t];
-    std::size_t next = 0;
+    std::size_t next = from * part.tos;
     double length = kInfinity;
     for (std::size_t to = 0; to < part.tos; ++to) {
-      const double through = part.items[from * part.tos + to].bound + behind_[t + 1][to];
+      const Item& item = part.items[from * part.tos + to];
+      const double through = (by_schedules ? item.open : item.bound) + behind[t + 1][to];
       if (through >= length) continue;
       length = through;
-      next = to;
+      next = from * part.tos + to;
     }
-    const std::size_t at = from * part.tos + next;
-    if (!part.items[at].closed && part.items[at].level < least) {
-      least = part.items[at].level;
+    if (!part.items[next].closed && part.items[next].level < least) {
+      least = part.items[next].level;
       best_part = t;
-      best_item = at;
+      best_item = next;
     }
-    from = next;
+    from = next % part.tos;
   }
-  if (least > kMaxLevel) return false;
+  if (least > kMaxLevel) return by_schedules;
   Part& part = parts_[best_part];
-  const double rest = ahead_[best_part][best_item / part.tos] + behind_[best_part + 1][best_item % part.tos];
-  tryItem(part, best_item, upper - rest);
+  const double around = ahead_[best_part][best_item / part.tos] + behind_[best_part + 1][best_item % part.tos];
+  tryItem(part, best_item, upper - around);
   update();
   return true;
 }
@@ -241,18 +244,24 @@ void BoundParts::learn(const Schedule& known) {
   }
 }
 
-Schedule BoundParts::assemble(double upper) {
-  fresh_ = false;
-  // Shortest path from the end.
-  std::vector<std::vector<double>> rest(parts_.size() + 1);
-  rest.back().assign(parts_.back().tos, 0);
+// Shortest path by the times of schedules, from the end.
+void BoundParts::openPath() {
+  open_behind_.assign(parts_.size() + 1, {});
+  open_behind_.back().assign(parts_.back().tos, 0);
   for (std::size_t t = parts_.size(); t-- > 0;) {
     Part& part = parts_[t];
-    rest[t].assign(part.froms, kInfinity);
-    for (std::size_t at = 0; at < part.items.size(); ++at)
-      rest[t][at / part.tos] =
-          std::min(rest[t][at / part.tos], openTime(part, at) + rest[t + 1][at % part.tos]);
+    open_behind_[t].assign(part.froms, kInfinity);
+    for (std::size_t at = 0; at < part.items.size(); ++at) {
+      double& least = open_behind_[t][at / part.tos];
+      least = std::min(least, openTime(part, at) + open_behind_[t + 1][at % part.tos]);
+    }
   }
+}
+
+Schedule BoundParts::assemble(double upper) {
+  fresh_ = false;
+  openPath();
+  const auto& rest = open_behind_;
   Schedule whole;
   if (!(rest[0][0] < upper)) return whole;
   whole.device.assign(model_.opCount(), 0);

@@ -21,8 +21,8 @@ class BoundParts {
 
   // Length of the shortest path.
   double bound() const { return bound_; }
-  // Tries to raise one item of the shortest path; nothing beyond `upper` is looked for. False when no item
-  // can be raised any more.
+  // Tries to raise one item of the shortest path, every other time of the shortest path by schedules; nothing
+  // beyond `upper` is looked for. False when no item of the shortest path can be raised any more.
   bool raise(double upper);
 
   // Takes over the parts of a schedule of the whole that are better than those known.
@@ -61,9 +61,12 @@ class BoundParts {
   std::vector<Part> parts_;
   bool complete_ = false, fresh_ = true;
   std::vector<std::vector<double>> ahead_, behind_;  // by part: least time before its start, after its end
+  std::vector<std::vector<double>> open_behind_;     // by part: least time of schedules after its end
+  bool turn_ = false;
   double bound_ = 0;
 
   void update();
+  void openPath();
   void tryItem(Part& part, std::size_t item, double most);
   void refuteItem(Part& part, std::size_t item, double target, double most, std::uint64_t node_limit);
   double openTime(Part& part, std::size_t item);
