@@ -339,19 +339,23 @@ bool Refuter::dropLate(Level& level, bool& changed) {
 bool Refuter::fitDevices(Level& level, bool& changed) {
   for (std::size_t d = 0; d < devices_; ++d) {
     list_.clear();
+    bound_ops_.clear();
     bool others = false;
     for (std::size_t op = 0; op < part_.opCount(); ++op) {
       const std::size_t at = op * devices_ + d;
       const std::uint32_t mask = level.allowed[part_.unit[op]];
       if (!((mask >> d) & 1) || part_.busy[at] <= 0) continue;
-      if (bound(mask))
+      if (bound(mask)) {
         list_.push_back(
             {level.head[at], part_.busy[at], level.tail[at] - (part_.busy[at] - part_.seconds[at])});
-      else
+        bound_ops_.push_back(op);
+      } else {
         others = true;
+      }
     }
     if (list_.empty()) continue;
     if (late(windows_.overfull(list_, limit_))) return false;
+    if (!orderPairs(level, d, changed)) return false;
     if (!others) continue;
     windows_.prepare(list_);
     for (std::size_t op = 0; op < part_.opCount(); ++op) {
@@ -363,6 +367,37 @@ bool Refuter::fitDevices(Level& level, bool& changed) {
       if (!late(windows_.overfullWith(more, limit_))) continue;
       if (!drop(level, op, d)) return false;
       changed = true;
+    }
+  }
+  return true;
+}
+
+// Of two ops bound to a device, one that cannot come first comes second.
+bool Refuter::orderPairs(Level& level, std::size_t d, bool& changed) {
+  for (std::size_t x = 0; x < bound_ops_.size(); ++x) {
+    for (std::size_t y = x + 1; y < bound_ops_.size(); ++y) {
+      const std::size_t a = bound_ops_[x] * devices_ + d, b = bound_ops_[y] * devices_ + d;
+      const double forward = level.head[a] + part_.busy[a] + part_.seconds[b] + level.tail[b];
+      const double backward = level.head[b] + part_.busy[b] + part_.seconds[a] + level.tail[a];
+      if (forward <= limit_ && backward <= limit_) continue;
+      if (forward > limit_ && backward > limit_) {
+        late(forward);
+        late(backward);
+        return false;
+      }
+      const bool swapped = late(forward);
+      if (!swapped) late(backward);
+      const std::size_t first = swapped ? b : a, second = swapped ? a : b;
+      const double head = level.head[first] + part_.busy[first];
+      const double tail = part_.busy[first] - part_.seconds[first] + part_.seconds[second] + level.tail[second];
+      if (head > level.head[second]) {
+        level.head[second] = head;
+        changed = true;
+      }
+      if (tail > level.tail[first]) {
+        level.tail[first] = tail;
+        changed = true;
+      }
     }
   }
   return true;

@@ -68,6 +68,7 @@ class Refuter {
   std::vector<double> price_;  // by device
   Windows windows_;
   std::vector<Activity> list_;
+  std::vector<std::size_t> bound_ops_;  // to the device at hand
   OrderRefuter orders_;
   std::vector<std::uint32_t> activity_;  // by op
   std::vector<Send> sends_;
@@ -86,6 +87,7 @@ class Refuter {
   void tails(Level& level);
   bool dropLate(Level& level, bool& changed);
   bool fitDevices(Level& level, bool& changed);
+  bool orderPairs(Level& level, std::size_t device, bool& changed);
   bool fitPorts(const Level& level);
   bool fitLoad(const Level& level);
   double receiveAll(const Level& level, std::size_t op, std::size_t device);
