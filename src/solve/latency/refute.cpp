@@ -208,9 +208,9 @@ bool Refuter::propagate(Level& level) {
       if (!late) break;
     }
     if (!fitDevices(level, changed)) return false;
+    if (part_.link_mode != LinkMode::kFree && !fitPorts(level, changed)) return false;
     if (!changed) break;
   }
-  if (part_.link_mode != LinkMode::kFree && !fitPorts(level)) return false;
   return fitLoad(level);
 }
 
@@ -403,83 +403,128 @@ bool Refuter::orderPairs(Level& level, std::size_t d, bool& changed) {
   return true;
 }
 
-// Transfers that are sure to pass a port.
-bool Refuter::fitPorts(const Level& level) {
+// Transfers that are sure to pass a port: of each net that leaves device d one to each device where a consumer
+// is bound, or one in all.
+void Refuter::listSends(const Level& level, std::size_t d) {
+  for (std::uint32_t op = 0; op < part_.opCount(); ++op) {
+    if (level.allowed[part_.unit[op]] != 1u << d) continue;
+    const double release = level.head[op * devices_ + d] + part_.seconds[op * devices_ + d];
+    const auto out = part_.edges_out[op];
+    for (std::size_t first = 0, last; first < out.size(); first = last) {
+      const std::uint32_t net = part_.edges[out[first]].net;
+      for (last = first; last < out.size() && part_.edges[out[last]].net == net;) ++last;
+      std::uint32_t sure = 0, reader = BoundModule::kNone;
+      double length = 0, tail = 0;
+      for (std::size_t k = first; k < last; ++k) {
+        const std::uint32_t to_op = part_.edges[out[k]].to;
+        std::uint32_t mask = level.allowed[part_.unit[to_op]];
+        if ((mask >> d) & 1) continue;
+        if (bound(mask)) sure |= mask;
+        double least_length = kInfinity, least_tail = kInfinity;
+        for (; mask != 0; mask &= mask - 1) {
+          const auto to = static_cast<std::size_t>(std::countr_zero(mask));
+          const std::size_t at = to_op * devices_ + to;
+          least_length = std::min(least_length, part_.transfer(net, d, to));
+          least_tail = std::min(least_tail, part_.seconds[at] + level.tail[at]);
+        }
+        if (reader != BoundModule::kNone && least_length + least_tail <= length + tail) continue;
+        length = least_length;
+        tail = least_tail;
+        reader = to_op;
+      }
+      if (sure == 0) {
+        if (length > 0) uses_.push_back({{release, length, tail}, op, reader});
+        continue;
+      }
+      for (; sure != 0; sure &= sure - 1) {
+        const auto to = static_cast<std::size_t>(std::countr_zero(sure));
+        length = part_.transfer(net, d, to);
+        if (length <= 0) continue;
+        tail = -1;
+        for (std::size_t k = first; k < last; ++k) {
+          const std::uint32_t to_op = part_.edges[out[k]].to;
+          const std::size_t at = to_op * devices_ + to;
+          if (level.allowed[part_.unit[to_op]] != 1u << to || part_.seconds[at] + level.tail[at] <= tail)
+            continue;
+          tail = part_.seconds[at] + level.tail[at];
+          reader = to_op;
+        }
+        uses_.push_back({{release, length, tail}, op, reader});
+      }
+    }
+  }
+}
+
+// Of each net that comes to device d from elsewhere one transfer.
+void Refuter::listReceives(const Level& level, std::size_t d) {
+  for (std::uint32_t net = 0; net < part_.netCount(); ++net) {
+    const std::uint32_t from_op = part_.net_from[net];
+    std::uint32_t mask = level.allowed[part_.unit[from_op]], reader = 0;
+    if ((mask >> d) & 1) continue;
+    double tail = -1;
+    for (const std::uint32_t e : part_.edges_out[from_op]) {
+      const std::uint32_t to_op = part_.edges[e].to;
+      const std::size_t at = to_op * devices_ + d;
+      if (part_.edges[e].net != net || level.allowed[part_.unit[to_op]] != 1u << d) continue;
+      if (part_.seconds[at] + level.tail[at] <= tail) continue;
+      tail = part_.seconds[at] + level.tail[at];
+      reader = to_op;
+    }
+    if (tail < 0) continue;
+    double release = kInfinity, length = kInfinity;
+    for (; mask != 0; mask &= mask - 1) {
+      const auto from = static_cast<std::size_t>(std::countr_zero(mask));
+      const std::size_t at = from_op * devices_ + from;
+      release = std::min(release, level.head[at] + part_.seconds[at]);
+      length = std::min(length, part_.transfer(net, from, d));
+    }
+    if (length > 0) uses_.push_back({{release, length, tail}, from_op, reader});
+  }
+}
+
+bool Refuter::fitPorts(Level& level, bool& changed) {
   const bool half = part_.link_mode == LinkMode::kHalfDuplex;
   for (std::size_t d = 0; d < devices_; ++d) {
-    list_.clear();
-    // What leaves the device: of each net one transfer to each device where a consumer is bound, or one in
-    // all.
-    for (std::size_t op = 0; op < part_.opCount(); ++op) {
-      if (level.allowed[part_.unit[op]] != 1u << d) continue;
-      const double release = level.head[op * devices_ + d] + part_.seconds[op * devices_ + d];
-      const auto out = part_.edges_out[op];
-      for (std::size_t first = 0, last; first < out.size(); first = last) {
-        const std::uint32_t net = part_.edges[out[first]].net;
-        for (last = first; last < out.size() && part_.edges[out[last]].net == net;) ++last;
-        std::uint32_t sure = 0;
-        double length = 0, tail = 0;
-        for (std::size_t k = first; k < last; ++k) {
-          const std::size_t to_op = part_.edges[out[k]].to;
-          std::uint32_t mask = level.allowed[part_.unit[to_op]];
-          if ((mask >> d) & 1) continue;
-          if (bound(mask)) sure |= mask;
-          double least_length = kInfinity, least_tail = kInfinity;
-          for (; mask != 0; mask &= mask - 1) {
-            const auto to = static_cast<std::size_t>(std::countr_zero(mask));
-            const std::size_t at = to_op * devices_ + to;
-            least_length = std::min(least_length, part_.transfer(net, d, to));
-            least_tail = std::min(least_tail, part_.seconds[at] + level.tail[at]);
-          }
-          if (least_length + least_tail > length + tail) {
-            length = least_length;
-            tail = least_tail;
-          }
-        }
-        if (sure == 0) {
-          if (length > 0) list_.push_back({release, length, tail});
-          continue;
-        }
-        for (; sure != 0; sure &= sure - 1) {
-          const auto to = static_cast<std::size_t>(std::countr_zero(sure));
-          length = part_.transfer(net, d, to);
-          if (length <= 0) continue;
-          tail = 0;
-          for (std::size_t k = first; k < last; ++k) {
-            const std::size_t to_op = part_.edges[out[k]].to, at = to_op * devices_ + to;
-            if (level.allowed[part_.unit[to_op]] == 1u << to)
-              tail = std::max(tail, part_.seconds[at] + level.tail[at]);
-          }
-          list_.push_back({release, length, tail});
-        }
-      }
-    }
+    uses_.clear();
+    listSends(level, d);
     if (!half) {
-      if (late(windows_.overfull(list_, limit_))) return false;
-      list_.clear();
+      if (!orderUses(level, changed)) return false;
+      uses_.clear();
     }
-    // What comes in: of each net one transfer.
-    for (std::size_t net = 0; net < part_.netCount(); ++net) {
-      const std::size_t from_op = part_.net_from[net];
-      std::uint32_t mask = level.allowed[part_.unit[from_op]];
-      if ((mask >> d) & 1) continue;
-      double tail = -1;
-      for (const std::uint32_t e : part_.edges_out[from_op]) {
-        const std::size_t to_op = part_.edges[e].to, at = to_op * devices_ + d;
-        if (part_.edges[e].net != net || level.allowed[part_.unit[to_op]] != 1u << d) continue;
-        tail = std::max(tail, part_.seconds[at] + level.tail[at]);
-      }
-      if (tail < 0) continue;
-      double release = kInfinity, length = kInfinity;
-      for (; mask != 0; mask &= mask - 1) {
-        const auto from = static_cast<std::size_t>(std::countr_zero(mask));
-        const std::size_t at = from_op * devices_ + from;
-        release = std::min(release, level.head[at] + part_.seconds[at]);
-        length = std::min(length, part_.transfer(net, from, d));
-      }
-      if (length > 0) list_.push_back({release, length, tail});
+    listReceives(level, d);
+    if (!orderUses(level, changed)) return false;
+  }
+  return true;
+}
+
+// Transfers through one port must fit together, and of two, one that cannot come first comes second: its
+// reader waits for both, and behind the other's producer both follow.
+bool Refuter::orderUses(Level& level, bool& changed) {
+  if (uses_.size() < 2) return true;
+  list_.clear();
+  for (const PortUse& use : uses_) list_.push_back(use.transfer);
+  if (late(windows_.overfull(list_, limit_))) return false;
+  const auto raise = [&](std::vector<double>& times, std::uint32_t op, double least) {
+    for (std::uint32_t mask = level.allowed[part_.unit[op]]; mask != 0; mask &= mask - 1) {
+      double& time = times[op * devices_ + static_cast<std::size_t>(std::countr_zero(mask))];
+      if (time >= least) continue;
+      time = least;
+      changed = true;
     }
-    if (late(windows_.overfull(list_, limit_))) return false;
+  };
+  for (std::size_t x = 0; x < uses_.size(); ++x) {
+    for (std::size_t y = x + 1; y < uses_.size(); ++y) {
+      const Activity &a = uses_[x].transfer, &b = uses_[y].transfer;
+      const double forward = a.head + a.length + b.length + b.tail;
+      const double backward = b.head + b.length + a.length + a.tail;
+      if (forward <= limit_ && backward <= limit_) continue;
+      const bool swapped = late(forward);
+      if (late(backward) && swapped) return false;
+      const PortUse &first = uses_[swapped ? y : x], &second = uses_[swapped ? x : y];
+      const double both = first.transfer.length + second.transfer.length;
+      raise(level.head, second.to, first.transfer.head + both);
+      raise(level.tail, first.from, both + second.transfer.tail);
+    }
   }
   return true;
 }

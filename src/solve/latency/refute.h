@@ -54,6 +54,11 @@ class Refuter {
     std::vector<double> head, tail;      // [op * devices + device]
   };
 
+  // A transfer through the port at hand; `to`: an op that waits for it.
+  struct PortUse {
+    Activity transfer;
+    std::uint32_t from, to;
+  };
   struct Send {
     std::uint32_t net, to, activity;
     double length;
@@ -68,6 +73,7 @@ class Refuter {
   std::vector<double> price_;  // by device
   Windows windows_;
   std::vector<Activity> list_;
+  std::vector<PortUse> uses_;
   std::vector<std::size_t> bound_ops_;  // to the device at hand
   OrderRefuter orders_;
   std::vector<std::uint32_t> activity_;  // by op
@@ -88,7 +94,10 @@ class Refuter {
   bool dropLate(Level& level, bool& changed);
   bool fitDevices(Level& level, bool& changed);
   bool orderPairs(Level& level, std::size_t device, bool& changed);
-  bool fitPorts(const Level& level);
+  bool fitPorts(Level& level, bool& changed);
+  void listSends(const Level& level, std::size_t device);
+  void listReceives(const Level& level, std::size_t device);
+  bool orderUses(Level& level, bool& changed);
   bool fitLoad(const Level& level);
   double receiveAll(const Level& level, std::size_t op, std::size_t device);
   double sendAll(const Level& level, std::size_t op, std::size_t device);
