@@ -53,7 +53,7 @@ void ChainFinder::chooseCandidates() {
   }
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return beside[a] < beside[b]; });
-  candidates_.resize(kMaxCandidates);
+  candidates_.resize(kMaxCandidates / 2);
   std::sort(candidates_.begin(), candidates_.end());
 }
 

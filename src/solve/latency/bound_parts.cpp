@@ -22,6 +22,27 @@ std::uint64_t nodeLimit(int level) {
   return limit;
 }
 
+// Parts of which a node takes too long, or a branch too much memory, count by a path only.
+bool tooLarge(std::size_t ops, std::size_t devices) {
+  return ops * ops * devices > 8'000'000 || ops * devices * devices > 200'000;
+}
+
+// Longest path through the ops, each on its best device, from the end of the entry.
+double pathBetween(const ScheduleModel& model, std::uint32_t entry, std::span<const std::uint32_t> inner) {
+  std::vector<double> end(inner.empty() ? 0 : inner.back() - inner.front() + 1, 0);
+  double longest = 0;
+  for (const std::uint32_t op : inner) {
+    const double* row = &model.seconds[op * model.devices];
+    double start = 0;
+    for (const std::uint32_t p : model.before[op]) {
+      if (p != entry && p >= inner.front()) start = std::max(start, end[p - inner.front()]);
+    }
+    end[op - inner.front()] = start + *std::min_element(row, row + model.devices);
+    longest = std::max(longest, end[op - inner.front()]);
+  }
+  return longest;
+}
+
 }  // namespace
 
 BoundParts::BoundParts(const ScheduleModel& model, const BoundChain& chain, const Budget& budget)
@@ -33,7 +54,11 @@ BoundParts::BoundParts(const ScheduleModel& model, const BoundChain& chain, cons
     const std::uint32_t entry = t == 0 ? BoundModule::kNone : chain.ops[t - 1];
     const std::uint32_t exit = t == chain.ops.size() ? BoundModule::kNone : chain.ops[t];
     Part part;
-    part.module = std::make_unique<BoundModule>(model, entry, chain.inner[t], exit);
+    const bool large = tooLarge(chain.inner[t].size(), model.devices);
+    part.module = std::make_unique<BoundModule>(
+        model, entry, large ? std::span<const std::uint32_t>{} : chain.inner[t], exit);
+    const double between = large ? pathBetween(model, entry, chain.inner[t]) : 0;
+    complete_ = complete_ && !large;
     part.refuter = std::make_unique<Refuter>(*part.module, budget);
     part.froms = part.module->has_entry ? model.devices : 1;
     part.tos = part.module->has_exit ? model.devices : 1;
@@ -47,12 +72,13 @@ BoundParts::BoundParts(const ScheduleModel& model, const BoundChain& chain, cons
       const std::vector<double> least =
           can ? part.refuter->paths(part.module->has_entry ? from : Refuter::kAnyDevice)
               : std::vector<double>(part.tos, kInfinity);
-      for (const double bound : least) {
+      for (const double path : least) {
         Item item;
+        const double bound = std::max(path, between + (can && part.module->has_entry ? model.time(entry, from) : 0));
         item.bound = bound;
         item.step = kFirstStep * (bound + work);
         // One edge and nothing else takes just its time.
-        item.closed = bound == kInfinity || (chain.inner[t].empty() && part.module->edges.size() <= 1);
+        item.closed = bound == kInfinity || large || (chain.inner[t].empty() && part.module->edges.size() <= 1);
         part.items.push_back(item);
       }
     }
@@ -136,8 +162,9 @@ bool BoundParts::raise(double upper) {
   if (least > kMaxLevel) return by_schedules;
   Part& part = parts_[best_part];
   const double around = ahead_[best_part][best_item / part.tos] + behind_[best_part + 1][best_item % part.tos];
+  const double before = part.items[best_item].bound;
   tryItem(part, best_item, upper - around);
-  update();
+  if (part.items[best_item].bound > before) update();
   return true;
 }
 

@@ -138,7 +138,7 @@ Refuter::Outcome Refuter::order(const Level& level) {
   }
   std::uint64_t left = last_node_ > nodes ? last_node_ - nodes : 0;
   const std::uint64_t before = left;
-  const OrderRefuter::Outcome outcome = orders_.refute(limit_, left);
+  const OrderRefuter::Outcome outcome = orders_.refute(limit_, left, budget_);
   nodes += before - left;
   next = std::min(next, orders_.next);
   if (outcome == OrderRefuter::Outcome::kOrdered) record(level);
@@ -199,6 +199,7 @@ bool Refuter::drop(Level& level, std::size_t op, std::size_t device) {
 
 bool Refuter::propagate(Level& level) {
   for (int round = 0; round < kMaxRounds; ++round) {
+    if (budget_.stopped()) return true;
     bool changed = false;
     for (int inner = 0; inner < kMaxRounds; ++inner) {
       bool late = false;

@@ -36,7 +36,8 @@ void OrderRefuter::lag(std::uint32_t from, std::uint32_t to, double seconds) {
   arcs_.push_back({from, to, seconds});
 }
 
-OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_left) {
+OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_left,
+                                          const Budget& budget) {
   limit_ = limit;
   next = std::numeric_limits<double>::infinity();
   // Ends before starts: a sweep over sorted arcs settles longest paths at once.
@@ -46,7 +47,10 @@ OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_le
     for (; a < arcs_.size() && arcs_[a].from == i; ++a) arcs_out_.items.push_back(a);
     arcs_out_.closeRow();
   }
+  std::size_t pairs = 0;
+  for (const auto& list : on_) pairs += list.size() * list.size() / 2;
   for (const auto& list : on_) {
+    if (pairs > kMaxPairs) break;
     for (std::size_t b = 0; b < list.size(); ++b) {
       for (std::size_t a = 0; a < b; ++a) pairs_.push_back({list[a], list[b]});
     }
@@ -56,12 +60,17 @@ OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_le
   root.head.assign(length_.size(), 0);
   root.tail = last_;
   root.order.assign(pairs_.size(), kOpen);
-  return descend(0, nodes_left);
+  if (pairs > kMaxPairs) {
+    propagate(root);
+    return list(root) ? Outcome::kOrdered : Outcome::kLimit;
+  }
+  return descend(0, nodes_left, budget);
 }
 
-OrderRefuter::Outcome OrderRefuter::descend(std::size_t depth, std::uint64_t& nodes_left) {
+OrderRefuter::Outcome OrderRefuter::descend(std::size_t depth, std::uint64_t& nodes_left,
+                                           const Budget& budget) {
   for (;;) {
-    if (nodes_left == 0) return Outcome::kLimit;
+    if (nodes_left == 0 || depth > kMaxDepth || budget.stopped()) return Outcome::kLimit;
     --nodes_left;
     if (!propagate(levels_[depth])) return Outcome::kRefuted;
     if (list(levels_[depth])) return Outcome::kOrdered;
@@ -94,7 +103,7 @@ OrderRefuter::Outcome OrderRefuter::descend(std::size_t depth, std::uint64_t& no
     if (levels_.size() <= depth + 1) levels_.emplace_back();
     levels_[depth + 1] = levels_[depth];
     levels_[depth + 1].order[best] = forward ? kForward : kBackward;
-    const Outcome below = descend(depth + 1, nodes_left);
+    const Outcome below = descend(depth + 1, nodes_left, budget);
     if (below != Outcome::kRefuted) return below;
     levels_[depth].order[best] = forward ? kBackward : kForward;
   }

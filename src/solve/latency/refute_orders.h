@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "allot/graph.h"
+#include "allot/solve.h"
 #include "solve/latency/windows.h"
 
 namespace allot {
@@ -23,6 +24,7 @@ class OrderRefuter {
  public:
   enum class Outcome : std::uint8_t { kRefuted, kOrdered, kLimit };
   static constexpr std::uint32_t kNoMachine = ~std::uint32_t{0};
+  static constexpr std::size_t kMaxPairs = 20'000, kMaxDepth = 500;
 
   // Activities must be added in an order in which lags lead forward.
   void clear(std::size_t machines);
@@ -30,8 +32,8 @@ class OrderRefuter {
   std::uint32_t add(double length, double last, std::uint32_t machine, std::uint32_t other = kNoMachine);
   void lag(std::uint32_t from, std::uint32_t to, double seconds);
 
-  // Takes nodes from `nodes_left`.
-  Outcome refute(double limit, std::uint64_t& nodes_left);
+  // Takes nodes from `nodes_left`. With more than kMaxPairs pairs on machines only a list schedule is tried.
+  Outcome refute(double limit, std::uint64_t& nodes_left, const Budget& budget);
 
   double next = 0;            // refuted: any limit below this one is refuted as well
   double end = 0;             // ordered: when the schedule ends
@@ -70,7 +72,7 @@ class OrderRefuter {
     next = std::min(next, time);
     return true;
   }
-  Outcome descend(std::size_t depth, std::uint64_t& nodes_left);
+  Outcome descend(std::size_t depth, std::uint64_t& nodes_left, const Budget& budget);
   bool list(const Level& level);
   bool propagate(Level& level);
   bool decide(Level& level, bool& changed);

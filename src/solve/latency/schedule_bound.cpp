@@ -19,7 +19,7 @@ constexpr double kRounding = 2e-11;
 // The chain with the best bound gets this many times the nodes of another.
 constexpr double kBestWeight = 8;
 constexpr std::string_view kName = "schedule-bound";
-constexpr std::size_t kMaxWhole = 2000;  // ops that are tried as one part
+constexpr std::size_t kMaxWhole = 1500;  // ops that are tried as one part
 
 double pathBound(const ScheduleModel& model) {
   const std::vector<double> head = deviceHeads(model), tail = deviceTails(model);
