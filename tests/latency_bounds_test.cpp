@@ -142,6 +142,7 @@ void expectBelow(const Problem& problem, double best, std::uint64_t seed) {
     Recorder recorder(problem, known);
     const ScheduleBoundReport report = scheduleBound(model, workBudget(2000), recorder);
     EXPECT_LE(report.bound, best) << "seed " << seed << " " << describe(problem);
+    EXPECT_FALSE(report.impossible) << "seed " << seed << " " << describe(problem);
     EXPECT_GE(recorder.bestValue(), best) << "seed " << seed << " " << describe(problem);
     EXPECT_TRUE(std::is_sorted(recorder.bounds.begin(), recorder.bounds.end()));
   }

@@ -1,6 +1,7 @@
 #include "solve/latency/bound_module.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 namespace allot {
@@ -36,7 +37,11 @@ BoundModule::BoundModule(const ScheduleModel& model, std::uint32_t entry,
       if (model.runs(op[ops.front()], d)) mask |= 1u << d;
     }
     unit_devices.push_back(mask);
+    unit_bytes.push_back(model.unit_bytes[model.unit[op[ops.front()]]]);
   }
+  memory = model.memory;
+  const double total = std::accumulate(unit_bytes.begin(), unit_bytes.end(), 0.0);
+  memory_binds = std::any_of(memory.begin(), memory.end(), [&](double limit) { return total > limit; });
   std::vector<std::vector<std::uint32_t>> in(op.size());
   for (std::uint32_t i = 0; i < op.size(); ++i) {
     if (!(has_exit && i + 1 == op.size())) {

@@ -74,11 +74,13 @@ BoundParts::BoundParts(const ScheduleModel& model, const BoundChain& chain, cons
               : std::vector<double>(part.tos, kInfinity);
       for (const double path : least) {
         Item item;
-        const double bound = std::max(path, between + (can && part.module->has_entry ? model.time(entry, from) : 0));
+        const double bound =
+            std::max(path, between + (can && part.module->has_entry ? model.time(entry, from) : 0));
         item.bound = bound;
         item.step = kFirstStep * (bound + work);
         // One edge and nothing else takes just its time.
-        item.closed = bound == kInfinity || large || (chain.inner[t].empty() && part.module->edges.size() <= 1);
+        item.closed =
+            bound == kInfinity || large || (chain.inner[t].empty() && part.module->edges.size() <= 1);
         part.items.push_back(item);
       }
     }
@@ -161,7 +163,8 @@ bool BoundParts::raise(double upper) {
   }
   if (least > kMaxLevel) return by_schedules;
   Part& part = parts_[best_part];
-  const double around = ahead_[best_part][best_item / part.tos] + behind_[best_part + 1][best_item % part.tos];
+  const double around =
+      ahead_[best_part][best_item / part.tos] + behind_[best_part + 1][best_item % part.tos];
   const double before = part.items[best_item].bound;
   tryItem(part, best_item, upper - around);
   if (part.items[best_item].bound > before) update();

@@ -64,6 +64,9 @@ class Refuter {
     double length;
   };
 
+  // Sums along paths and over sets are taken in other orders than a plan's.
+  static constexpr double kRounding = 1e-11;
+
   const BoundModule& part_;
   const Budget& budget_;
   std::size_t devices_;
@@ -79,6 +82,7 @@ class Refuter {
   std::vector<std::uint32_t> activity_;  // by op
   std::vector<Send> sends_;
 
+  static bool isBound(std::uint32_t devices) { return (devices & (devices - 1)) == 0; }
   bool late(double time) {
     if (time <= limit_) return false;
     next = std::min(next, time);
@@ -92,6 +96,7 @@ class Refuter {
   void heads(Level& level);
   void tails(Level& level);
   bool dropLate(Level& level, bool& changed);
+  bool fitMemory(Level& level);
   bool fitDevices(Level& level, bool& changed);
   bool orderPairs(Level& level, std::size_t device, bool& changed);
   bool fitPorts(Level& level, bool& changed);

@@ -36,8 +36,7 @@ void OrderRefuter::lag(std::uint32_t from, std::uint32_t to, double seconds) {
   arcs_.push_back({from, to, seconds});
 }
 
-OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_left,
-                                          const Budget& budget) {
+OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_left, const Budget& budget) {
   limit_ = limit;
   next = std::numeric_limits<double>::infinity();
   // Ends before starts: a sweep over sorted arcs settles longest paths at once.
@@ -68,7 +67,7 @@ OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_le
 }
 
 OrderRefuter::Outcome OrderRefuter::descend(std::size_t depth, std::uint64_t& nodes_left,
-                                           const Budget& budget) {
+                                            const Budget& budget) {
   for (;;) {
     if (nodes_left == 0 || depth > kMaxDepth || budget.stopped()) return Outcome::kLimit;
     --nodes_left;

@@ -86,6 +86,10 @@ ScheduleBoundReport scheduleBound(const ScheduleModel& model, const Budget& budg
       const Schedule schedule = ways[next].assemble(progress.bestValue());
       if (!schedule.device.empty()) progress.plan(planOf(model, schedule), kName);
     }
+    if (ways[next].bound() == kInfinity) {
+      report.impossible = true;
+      break;
+    }
     if (ways[next].bound() * (1 - kRounding) > report.bound) report.parts = ways[next].size();
     better(ways[next].bound());
   }
@@ -100,6 +104,7 @@ bool scheduleBoundAccepts(const Problem& problem) {
 SolveResult solveScheduleBound(const Problem& problem, const Budget& budget, Progress& progress) {
   const ScheduleModel model(problem);
   const ScheduleBoundReport report = scheduleBound(model, budget, progress);
+  if (report.impossible) return {SolveEnd::kExhausted, "nothing fits into memory, whatever the time"};
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished,
           fmt::format("faster plans refuted in {} parts by {} nodes of search", report.parts, report.nodes)};
 }

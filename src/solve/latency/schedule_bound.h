@@ -23,7 +23,8 @@ struct ScheduleBoundReport {
   double bound = 0;
   std::size_t parts = 0;
   std::uint64_t nodes = 0;
-  bool proven = false;  // the best plan is optimal
+  bool proven = false;      // the best plan is optimal
+  bool impossible = false;  // no plan exists: whatever the time, nothing fits
 };
 
 // Reports bounds and schedules to `progress`; there is no use in bounds beyond its best value.
