@@ -9,6 +9,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxRounds = 12;  // of propagation at one node
+constexpr int kPolishMoves = 2000, kMovesPerNode = 4;
+constexpr double kPolishStep = 1e-9;  // least gain of a move
 
 }  // namespace
 
@@ -21,6 +23,7 @@ Refuter::Outcome Refuter::refute(double target, std::uint32_t entry_device, std:
   last_node_ = nodes + node_limit;
   next = kInfinity;
   const Outcome outcome = setRoot(entry_device, exit_device) ? descend(0) : Outcome::kRefuted;
+  if (outcome == Outcome::kOpen) polish();
   // The same steps refute every time up to the least that broke the limit.
   next = std::max(target, next * (1 - 2 * kRounding));
   return outcome;
@@ -91,8 +94,8 @@ Refuter::Outcome Refuter::descend(std::size_t depth) {
   }
 }
 
-// All devices are decided: can the ops and transfers be ordered?
-Refuter::Outcome Refuter::order(const Level& level) {
+// All devices are decided: the ops and transfers as activities.
+void Refuter::listActivities(const Level& level) {
   const bool ports = part_.link_mode != LinkMode::kFree;
   const bool half = part_.link_mode == LinkMode::kHalfDuplex;
   orders_.clear(3 * devices_);
@@ -128,6 +131,11 @@ Refuter::Outcome Refuter::order(const Level& level) {
       arriving[edge.to].emplace_back(sent[to], length);
     }
   }
+}
+
+// Can they be ordered?
+Refuter::Outcome Refuter::order(const Level& level) {
+  listActivities(level);
   std::uint64_t left = last_node_ > nodes ? last_node_ - nodes : 0;
   const std::uint64_t before = left;
   const OrderRefuter::Outcome outcome = orders_.refute(limit_, left, budget_);
@@ -152,12 +160,41 @@ void Refuter::record(const Level& level) {
   }
 }
 
+// Moves single units of the schedule to other devices as long as list schedules get shorter.
+void Refuter::polish() {
+  if (part_.memory_binds) return;  // moves do not look at it
+  Level trial;
+  trial.allowed.resize(part_.unitCount());
+  for (std::size_t op = 0; op < part_.opCount(); ++op)
+    trial.allowed[part_.unit[op]] = 1u << schedule.device[op];
+  int left = kPolishMoves;
+  for (bool better = true; better && left > 0;) {
+    better = false;
+    for (std::uint32_t u = 0; u < part_.unitCount(); ++u) {
+      if ((part_.has_entry && u == part_.unit.front()) || (part_.has_exit && u == part_.unit.back()))
+        continue;
+      for (std::uint32_t mask = part_.unit_devices[u] & ~trial.allowed[u]; mask != 0; mask &= mask - 1) {
+        if (left-- <= 0 || budget_.stopped()) return;
+        if (left % kMovesPerNode == 0) ++nodes;
+        const std::uint32_t before = trial.allowed[u];
+        trial.allowed[u] = mask & ~(mask - 1);
+        listActivities(trial);
+        if (orders_.list(open * (1 - kPolishStep))) {
+          record(trial);
+          better = true;
+        } else {
+          trial.allowed[u] = before;
+        }
+      }
+    }
+  }
+}
+
 std::uint32_t Refuter::pickUnit(const Level& level) const {
   double most = -1;
   std::uint32_t best = BoundModule::kNone;
   for (std::uint32_t u = 0; u < part_.unitCount(); ++u) {
     if (isBound(level.allowed[u])) continue;
-    // What is lost on the second best device, and how much work is decided.
     double first = kInfinity, second = kInfinity, work = 0;
     for (std::size_t d = 0; d < devices_; ++d) {
       if (!((level.allowed[u] >> d) & 1)) continue;
@@ -175,7 +212,8 @@ std::uint32_t Refuter::pickUnit(const Level& level) const {
         second = std::min(second, length);
       }
     }
-    const double score = first + (second - first) + work;
+    // The second best device counts most: the branch there should fail soon.
+    const double score = 2 * second + (second - first) + work;
     if (score <= most) continue;
     most = score;
     best = u;

@@ -90,7 +90,9 @@ class Refuter {
   }
   bool setRoot(std::uint32_t entry_device, std::uint32_t exit_device);
   Outcome descend(std::size_t depth);
+  void listActivities(const Level& level);
   Outcome order(const Level& level);
+  void polish();
   void record(const Level& level);
   bool propagate(Level& level);
   void heads(Level& level);

@@ -36,9 +36,7 @@ void OrderRefuter::lag(std::uint32_t from, std::uint32_t to, double seconds) {
   arcs_.push_back({from, to, seconds});
 }
 
-OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_left, const Budget& budget) {
-  limit_ = limit;
-  next = std::numeric_limits<double>::infinity();
+void OrderRefuter::sortArcs() {
   // Ends before starts: a sweep over sorted arcs settles longest paths at once.
   std::stable_sort(arcs_.begin(), arcs_.end(), [](const Arc& a, const Arc& b) { return a.from < b.from; });
   arcs_out_ = {};
@@ -46,6 +44,25 @@ OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_le
     for (; a < arcs_.size() && arcs_[a].from == i; ++a) arcs_out_.items.push_back(a);
     arcs_out_.closeRow();
   }
+}
+
+bool OrderRefuter::list(double limit) {
+  limit_ = limit;
+  sortArcs();
+  if (levels_.empty()) levels_.emplace_back();
+  Level& root = levels_.front();
+  root.tail = last_;
+  for (std::size_t i = arcs_.size(); i-- > 0;) {
+    double& tail = root.tail[arcs_[i].from];
+    tail = std::max(tail, root.tail[arcs_[i].to] + arcs_[i].seconds);
+  }
+  return list(root);
+}
+
+OrderRefuter::Outcome OrderRefuter::refute(double limit, std::uint64_t& nodes_left, const Budget& budget) {
+  limit_ = limit;
+  next = std::numeric_limits<double>::infinity();
+  sortArcs();
   std::size_t pairs = 0;
   for (const auto& list : on_) pairs += list.size() * list.size() / 2;
   for (const auto& list : on_) {

@@ -35,6 +35,9 @@ class OrderRefuter {
   // Takes nodes from `nodes_left`. With more than kMaxPairs pairs on machines only a list schedule is tried.
   Outcome refute(double limit, std::uint64_t& nodes_left, const Budget& budget);
 
+  // One list schedule by tails; true when it ends by the limit.
+  bool list(double limit);
+
   double next = 0;            // refuted: any limit below this one is refuted as well
   double end = 0;             // ordered: when the schedule ends
   std::vector<double> start;  // ordered: by activity
@@ -72,6 +75,7 @@ class OrderRefuter {
     next = std::min(next, time);
     return true;
   }
+  void sortArcs();
   Outcome descend(std::size_t depth, std::uint64_t& nodes_left, const Budget& budget);
   bool list(const Level& level);
   bool propagate(Level& level);
