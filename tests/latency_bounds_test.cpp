@@ -264,6 +264,10 @@ struct Published {
   double bound;  // that must be reached
 };
 
+void PrintTo(const Published& published, std::ostream* out) {
+  *out << published.file << " " << name(published.mode);
+}
+
 class PublishedLatency : public testing::TestWithParam<Published> {};
 
 TEST_P(PublishedLatency, BoundIsStrongAndBelowKnownPlans) {
