@@ -51,13 +51,16 @@ ScheduleBoundReport scheduleBound(const ScheduleModel& model, const Budget& budg
   const ChainFinder finder(model, budget);
   std::vector<BoundParts> ways;
   std::vector<std::vector<std::uint32_t>> known;
-  for (const double share : {0.45, 0.7, 1.0}) {
-    if (budget.stopped()) return report;
-    const BoundChain chain = finder.find(share);
-    if (chain.ops.empty() || std::find(known.begin(), known.end(), chain.ops) != known.end()) continue;
+  const auto add = [&](const BoundChain& chain) {
+    if (chain.ops.empty() || std::find(known.begin(), known.end(), chain.ops) != known.end()) return;
     known.push_back(chain.ops);
     ways.emplace_back(model, chain, budget);
     better(ways.back().bound());
+  };
+  add(finder.atBarriers());
+  for (const double share : {0.45, 0.7, 1.0}) {
+    if (budget.stopped()) return report;
+    add(finder.find(share));
   }
   if (model.opCount() <= kMaxWhole && !budget.stopped()) ways.emplace_back(model, finder.whole(), budget);
 
