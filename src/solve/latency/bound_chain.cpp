@@ -53,7 +53,7 @@ void ChainFinder::chooseCandidates() {
   }
   std::stable_sort(candidates_.begin(), candidates_.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return beside[a] < beside[b]; });
-  candidates_.resize(kMaxCandidates);
+  candidates_.resize(kMaxCandidates / 2);
   std::sort(candidates_.begin(), candidates_.end());
 }
 
@@ -106,11 +106,8 @@ double ChainFinder::workOf(const Bitset& ops) const {
 }
 
 BoundChain ChainFinder::find(double share) const {
+  if (model_.opCount() > kMaxOps) return atBarriers();
   std::vector<std::uint32_t> ops;
-  if (model_.opCount() > kMaxOps) {
-    for (const OpId op : barriers(model_.problem->graph)) ops.push_back(model_.problem->graph.position(op));
-    return withParts(std::move(ops));
-  }
   if (pairs_.rows() < candidates_.size()) return whole();
   std::vector<double> most(candidates_.size(), 0);
   std::vector<std::uint32_t> from(candidates_.size(), ~0u);
@@ -132,6 +129,12 @@ BoundChain ChainFinder::find(double share) const {
   }
   for (std::uint32_t c = last; c != ~0u; c = from[c]) ops.push_back(candidates_[c]);
   std::reverse(ops.begin(), ops.end());
+  return withParts(std::move(ops));
+}
+
+BoundChain ChainFinder::atBarriers() const {
+  std::vector<std::uint32_t> ops;
+  for (const OpId op : barriers(model_.problem->graph)) ops.push_back(model_.problem->graph.position(op));
   return withParts(std::move(ops));
 }
 

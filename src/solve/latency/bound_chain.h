@@ -32,6 +32,8 @@ class ChainFinder {
   ChainFinder(const ScheduleModel& model, const Budget& budget);
 
   BoundChain find(double share) const;
+  // The barriers: no op is left out.
+  BoundChain atBarriers() const;
   // Every op in one part.
   BoundChain whole() const;
 

@@ -1,6 +1,7 @@
 #include "solve/latency/bound_module.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 namespace allot {
@@ -36,13 +37,17 @@ BoundModule::BoundModule(const ScheduleModel& model, std::uint32_t entry,
       if (model.runs(op[ops.front()], d)) mask |= 1u << d;
     }
     unit_devices.push_back(mask);
+    unit_bytes.push_back(model.unit_bytes[model.unit[op[ops.front()]]]);
   }
+  memory = model.memory;
+  const double total = std::accumulate(unit_bytes.begin(), unit_bytes.end(), 0.0);
+  memory_binds = std::any_of(memory.begin(), memory.end(), [&](double limit) { return total > limit; });
   std::vector<std::vector<std::uint32_t>> in(op.size());
   for (std::uint32_t i = 0; i < op.size(); ++i) {
     if (!(has_exit && i + 1 == op.size())) {
-      for (const std::uint32_t net : model.outputs[op[i]]) {
+      for (const std::uint32_t output : model.outputs[op[i]]) {
         bool used = false;
-        for (const std::uint32_t consumer : model.net_consumers[net]) {
+        for (const std::uint32_t consumer : model.net_consumers[output]) {
           const auto found = local.find(consumer);
           if (found == local.end()) continue;
           const std::uint32_t j = found->second;
@@ -54,16 +59,18 @@ BoundModule::BoundModule(const ScheduleModel& model, std::uint32_t entry,
             for (std::size_t to = 0; to < devices; ++to) {
               const bool waits = from == to && model.runs(op[i], from) && model.runs(op[j], to) &&
                                  model.time(op[i], from) > 0 && model.time(op[j], to) > 0;
-              delay.push_back(waits ? model.launch[from] : model.transfer(net, from, to));
+              delay.push_back(waits ? model.launch[from] : model.transfer(output, from, to));
             }
           }
           used = true;
         }
         if (!used) continue;
         nets_out.items.push_back(static_cast<std::uint32_t>(net_from.size()));
+        model_net.push_back(output);
         net_from.push_back(i);
         for (std::size_t from = 0; from < devices; ++from) {
-          for (std::size_t to = 0; to < devices; ++to) net_seconds.push_back(model.transfer(net, from, to));
+          for (std::size_t to = 0; to < devices; ++to)
+            net_seconds.push_back(model.transfer(output, from, to));
         }
       }
     }

@@ -6,7 +6,7 @@
 // is a bound on that time, whether or not the two ops are barriers of the graph.
 // Without an entry the time counts from 0 and the part holds all ops before the exit; without an exit it ends
 // with the last op of those behind the entry.
-// Covers every link mode, send mode and memory model; memory is left out.
+// Covers every link mode, send mode and memory model; of memory it holds the resident bytes of its units.
 // Size: ops * devices + edges * devices^2.
 #pragma once
 
@@ -48,13 +48,18 @@ class BoundModule {
   std::vector<Edge> edges;
   std::vector<double> delay;
 
-  // By net of the part, [(net * devices + from) * devices + to].
+  // By net of the part; times [(net * devices + from) * devices + to].
+  std::vector<std::uint32_t> model_net;
   std::vector<std::uint32_t> net_from;
   std::vector<double> net_seconds;
 
   // By unit.
   Csr<std::uint32_t> unit_ops;
   std::vector<std::uint32_t> unit_devices;  // masks
+  std::vector<double> unit_bytes;
+
+  std::vector<double> memory;  // by device
+  bool memory_binds;           // whether the units may exceed a device's memory
 
   std::size_t opCount() const { return op.size(); }
   std::size_t unitCount() const { return unit_ops.rows(); }

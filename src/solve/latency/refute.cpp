@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Sums along paths and over sets are taken in other orders than a plan's.
-constexpr double kRounding = 1e-11;
 constexpr int kMaxRounds = 12;  // of propagation at one node
-constexpr int kPriceSteps = 12;
-
-bool bound(std::uint32_t mask) {
-  return std::has_single_bit(mask);
-}
+constexpr int kPolishMoves = 2000, kMovesPerNode = 4;
+constexpr double kPolishStep = 1e-9;  // least gain of a move
 
 }  // namespace
 
@@ -29,6 +23,7 @@ Refuter::Outcome Refuter::refute(double target, std::uint32_t entry_device, std:
   last_node_ = nodes + node_limit;
   next = kInfinity;
   const Outcome outcome = setRoot(entry_device, exit_device) ? descend(0) : Outcome::kRefuted;
+  if (outcome == Outcome::kOpen) polish();
   // The same steps refute every time up to the least that broke the limit.
   next = std::max(target, next * (1 - 2 * kRounding));
   return outcome;
@@ -99,13 +94,14 @@ Refuter::Outcome Refuter::descend(std::size_t depth) {
   }
 }
 
-// All devices are decided: can the ops and transfers be ordered?
-Refuter::Outcome Refuter::order(const Level& level) {
+// All devices are decided: the ops and transfers as activities.
+void Refuter::listActivities(const Level& level) {
   const bool ports = part_.link_mode != LinkMode::kFree;
   const bool half = part_.link_mode == LinkMode::kHalfDuplex;
   orders_.clear(3 * devices_);
   activity_.resize(part_.opCount());
   std::vector<std::uint32_t> sent(devices_);
+  sends_.clear();
   std::vector<std::vector<std::pair<std::uint32_t, double>>> arriving(part_.opCount());
   for (std::size_t op = 0; op < part_.opCount(); ++op) {
     const auto d = static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[op]]));
@@ -121,7 +117,8 @@ Refuter::Outcome Refuter::order(const Level& level) {
       const auto to = static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[edge.to]]));
       const double length = part_.transfer(net, d, to);
       if (d == to || !ports || length <= 0) {
-        arriving[edge.to].emplace_back(activity_[op], seconds + part_.delay[(e * devices_ + d) * devices_ + to]);
+        arriving[edge.to].emplace_back(activity_[op],
+                                       seconds + part_.delay[(e * devices_ + d) * devices_ + to]);
         continue;
       }
       if (sent[to] == OrderRefuter::kNoMachine) {
@@ -129,27 +126,75 @@ Refuter::Outcome Refuter::order(const Level& level) {
         sent[to] = orders_.add(length, length, static_cast<std::uint32_t>(send),
                                static_cast<std::uint32_t>(receive));
         orders_.lag(activity_[op], sent[to], seconds);
+        sends_.push_back({part_.model_net[net], to, sent[to], length});
       }
       arriving[edge.to].emplace_back(sent[to], length);
     }
   }
+}
+
+// Can they be ordered?
+Refuter::Outcome Refuter::order(const Level& level) {
+  listActivities(level);
   std::uint64_t left = last_node_ > nodes ? last_node_ - nodes : 0;
   const std::uint64_t before = left;
-  const OrderRefuter::Outcome outcome = orders_.refute(limit_, left);
+  const OrderRefuter::Outcome outcome = orders_.refute(limit_, left, budget_);
   nodes += before - left;
   next = std::min(next, orders_.next);
-  open = orders_.end;
+  if (outcome == OrderRefuter::Outcome::kOrdered) record(level);
   return outcome == OrderRefuter::Outcome::kRefuted   ? Outcome::kRefuted
          : outcome == OrderRefuter::Outcome::kOrdered ? Outcome::kOpen
                                                       : Outcome::kLimit;
+}
+
+void Refuter::record(const Level& level) {
+  open = orders_.end;
+  schedule = {};
+  for (std::size_t op = 0; op < part_.opCount(); ++op) {
+    schedule.device.push_back(static_cast<std::uint32_t>(std::countr_zero(level.allowed[part_.unit[op]])));
+    schedule.start.push_back(orders_.start[activity_[op]]);
+  }
+  for (const Send& send : sends_) {
+    const double start = orders_.start[send.activity];
+    schedule.transfers.push_back({send.net, send.to, start, start + send.length});
+  }
+}
+
+// Moves single units of the schedule to other devices as long as list schedules get shorter.
+void Refuter::polish() {
+  if (part_.memory_binds) return;  // moves do not look at it
+  Level trial;
+  trial.allowed.resize(part_.unitCount());
+  for (std::size_t op = 0; op < part_.opCount(); ++op)
+    trial.allowed[part_.unit[op]] = 1u << schedule.device[op];
+  int left = kPolishMoves;
+  for (bool better = true; better && left > 0;) {
+    better = false;
+    for (std::uint32_t u = 0; u < part_.unitCount(); ++u) {
+      if ((part_.has_entry && u == part_.unit.front()) || (part_.has_exit && u == part_.unit.back()))
+        continue;
+      for (std::uint32_t mask = part_.unit_devices[u] & ~trial.allowed[u]; mask != 0; mask &= mask - 1) {
+        if (left-- <= 0 || budget_.stopped()) return;
+        if (left % kMovesPerNode == 0) ++nodes;
+        const std::uint32_t before = trial.allowed[u];
+        trial.allowed[u] = mask & ~(mask - 1);
+        listActivities(trial);
+        if (orders_.list(open * (1 - kPolishStep))) {
+          record(trial);
+          better = true;
+        } else {
+          trial.allowed[u] = before;
+        }
+      }
+    }
+  }
 }
 
 std::uint32_t Refuter::pickUnit(const Level& level) const {
   double most = -1;
   std::uint32_t best = BoundModule::kNone;
   for (std::uint32_t u = 0; u < part_.unitCount(); ++u) {
-    if (bound(level.allowed[u])) continue;
-    // What is lost on the second best device, and how much work is decided.
+    if (isBound(level.allowed[u])) continue;
     double first = kInfinity, second = kInfinity, work = 0;
     for (std::size_t d = 0; d < devices_; ++d) {
       if (!((level.allowed[u] >> d) & 1)) continue;
@@ -167,7 +212,8 @@ std::uint32_t Refuter::pickUnit(const Level& level) const {
         second = std::min(second, length);
       }
     }
-    const double score = first + (second - first) + work;
+    // The second best device counts most: the branch there should fail soon.
+    const double score = 2 * second + (second - first) + work;
     if (score <= most) continue;
     most = score;
     best = u;
@@ -183,7 +229,9 @@ bool Refuter::drop(Level& level, std::size_t op, std::size_t device) {
 
 bool Refuter::propagate(Level& level) {
   for (int round = 0; round < kMaxRounds; ++round) {
+    if (budget_.stopped()) return true;
     bool changed = false;
+    if (part_.memory_binds && !fitMemory(level)) return false;
     for (int inner = 0; inner < kMaxRounds; ++inner) {
       bool late = false;
       heads(level);
@@ -192,9 +240,9 @@ bool Refuter::propagate(Level& level) {
       if (!late) break;
     }
     if (!fitDevices(level, changed)) return false;
+    if (part_.link_mode != LinkMode::kFree && !fitPorts(level, changed)) return false;
     if (!changed) break;
   }
-  if (part_.link_mode != LinkMode::kFree && !fitPorts(level)) return false;
   return fitLoad(level);
 }
 
@@ -250,63 +298,6 @@ void Refuter::tails(Level& level) {
   }
 }
 
-// When all inputs that cannot be on the device have passed its port, one after the other.
-double Refuter::receiveAll(const Level& level, std::size_t op, std::size_t device) {
-  list_.clear();
-  for (const std::uint32_t e : part_.edges_in[op]) {
-    const std::size_t from_op = part_.edges[e].from;
-    std::uint32_t mask = level.allowed[part_.unit[from_op]];
-    if ((mask >> device) & 1) continue;
-    double release = kInfinity, length = kInfinity;
-    for (; mask != 0; mask &= mask - 1) {
-      const auto from = static_cast<std::size_t>(std::countr_zero(mask));
-      const std::size_t at = from_op * devices_ + from;
-      release = std::min(release, level.head[at] + part_.seconds[at]);
-      length = std::min(length, part_.transfer(part_.edges[e].net, from, device));
-    }
-    if (length > 0) list_.push_back({release, length, 0});
-  }
-  if (list_.size() < 2) return 0;
-  std::sort(list_.begin(), list_.end(), [](const Activity& a, const Activity& b) { return a.head < b.head; });
-  double end = 0;
-  for (const Activity& transfer : list_) end = std::max(end, transfer.head) + transfer.length;
-  return end;
-}
-
-// Time from the op's end until everything behind those transfers is done that must leave the device, one
-// after the other. Of each net the transfer to one consumer counts.
-double Refuter::sendAll(const Level& level, std::size_t op, std::size_t device) {
-  list_.clear();
-  std::uint32_t net = BoundModule::kNone;
-  for (const std::uint32_t e : part_.edges_out[op]) {
-    const std::size_t to_op = part_.edges[e].to;
-    std::uint32_t mask = level.allowed[part_.unit[to_op]];
-    if ((mask >> device) & 1) continue;
-    double length = kInfinity, tail = kInfinity;
-    for (; mask != 0; mask &= mask - 1) {
-      const auto to = static_cast<std::size_t>(std::countr_zero(mask));
-      const std::size_t at = to_op * devices_ + to;
-      length = std::min(length, part_.transfer(part_.edges[e].net, device, to));
-      tail = std::min(tail, part_.seconds[at] + level.tail[at]);
-    }
-    if (!(length > 0)) continue;
-    if (part_.edges[e].net == net) {
-      if (length + tail > list_.back().length + list_.back().tail) list_.back() = {0, length, tail};
-    } else {
-      list_.push_back({0, length, tail});
-      net = part_.edges[e].net;
-    }
-  }
-  if (list_.size() < 2) return 0;
-  std::sort(list_.begin(), list_.end(), [](const Activity& a, const Activity& b) { return a.tail > b.tail; });
-  double end = 0, longest = 0;
-  for (const Activity& transfer : list_) {
-    end += transfer.length;
-    longest = std::max(longest, end + transfer.tail);
-  }
-  return longest;
-}
-
 bool Refuter::dropLate(Level& level, bool& changed) {
   for (std::size_t op = 0; op < part_.opCount(); ++op) {
     for (std::uint32_t mask = level.allowed[part_.unit[op]]; mask != 0; mask &= mask - 1) {
@@ -316,177 +307,6 @@ bool Refuter::dropLate(Level& level, bool& changed) {
       if (!drop(level, op, d)) return false;
       changed = true;
     }
-  }
-  return true;
-}
-
-bool Refuter::fitDevices(Level& level, bool& changed) {
-  for (std::size_t d = 0; d < devices_; ++d) {
-    list_.clear();
-    bool others = false;
-    for (std::size_t op = 0; op < part_.opCount(); ++op) {
-      const std::size_t at = op * devices_ + d;
-      const std::uint32_t mask = level.allowed[part_.unit[op]];
-      if (!((mask >> d) & 1) || part_.busy[at] <= 0) continue;
-      if (bound(mask))
-        list_.push_back(
-            {level.head[at], part_.busy[at], level.tail[at] - (part_.busy[at] - part_.seconds[at])});
-      else
-        others = true;
-    }
-    if (list_.empty()) continue;
-    if (late(windows_.overfull(list_, limit_))) return false;
-    if (!others) continue;
-    windows_.prepare(list_);
-    for (std::size_t op = 0; op < part_.opCount(); ++op) {
-      const std::size_t at = op * devices_ + d;
-      const std::uint32_t mask = level.allowed[part_.unit[op]];
-      if (!((mask >> d) & 1) || part_.busy[at] <= 0 || bound(mask)) continue;
-      const Activity more{level.head[at], part_.busy[at],
-                          level.tail[at] - (part_.busy[at] - part_.seconds[at])};
-      if (!late(windows_.overfullWith(more, limit_))) continue;
-      if (!drop(level, op, d)) return false;
-      changed = true;
-    }
-  }
-  return true;
-}
-
-// Transfers that are sure to pass a port.
-bool Refuter::fitPorts(const Level& level) {
-  const bool half = part_.link_mode == LinkMode::kHalfDuplex;
-  for (std::size_t d = 0; d < devices_; ++d) {
-    list_.clear();
-    // What leaves the device: of each net one transfer to each device where a consumer is bound, or one in
-    // all.
-    for (std::size_t op = 0; op < part_.opCount(); ++op) {
-      if (level.allowed[part_.unit[op]] != 1u << d) continue;
-      const double release = level.head[op * devices_ + d] + part_.seconds[op * devices_ + d];
-      const auto out = part_.edges_out[op];
-      for (std::size_t first = 0, last; first < out.size(); first = last) {
-        const std::uint32_t net = part_.edges[out[first]].net;
-        for (last = first; last < out.size() && part_.edges[out[last]].net == net;) ++last;
-        std::uint32_t sure = 0;
-        double length = 0, tail = 0;
-        for (std::size_t k = first; k < last; ++k) {
-          const std::size_t to_op = part_.edges[out[k]].to;
-          std::uint32_t mask = level.allowed[part_.unit[to_op]];
-          if ((mask >> d) & 1) continue;
-          if (bound(mask)) sure |= mask;
-          double least_length = kInfinity, least_tail = kInfinity;
-          for (; mask != 0; mask &= mask - 1) {
-            const auto to = static_cast<std::size_t>(std::countr_zero(mask));
-            const std::size_t at = to_op * devices_ + to;
-            least_length = std::min(least_length, part_.transfer(net, d, to));
-            least_tail = std::min(least_tail, part_.seconds[at] + level.tail[at]);
-          }
-          if (least_length + least_tail > length + tail) {
-            length = least_length;
-            tail = least_tail;
-          }
-        }
-        if (sure == 0) {
-          if (length > 0) list_.push_back({release, length, tail});
-          continue;
-        }
-        for (; sure != 0; sure &= sure - 1) {
-          const auto to = static_cast<std::size_t>(std::countr_zero(sure));
-          length = part_.transfer(net, d, to);
-          if (length <= 0) continue;
-          tail = 0;
-          for (std::size_t k = first; k < last; ++k) {
-            const std::size_t to_op = part_.edges[out[k]].to, at = to_op * devices_ + to;
-            if (level.allowed[part_.unit[to_op]] == 1u << to)
-              tail = std::max(tail, part_.seconds[at] + level.tail[at]);
-          }
-          list_.push_back({release, length, tail});
-        }
-      }
-    }
-    if (!half) {
-      if (late(windows_.overfull(list_, limit_))) return false;
-      list_.clear();
-    }
-    // What comes in: of each net one transfer.
-    for (std::size_t net = 0; net < part_.netCount(); ++net) {
-      const std::size_t from_op = part_.net_from[net];
-      std::uint32_t mask = level.allowed[part_.unit[from_op]];
-      if ((mask >> d) & 1) continue;
-      double tail = -1;
-      for (const std::uint32_t e : part_.edges_out[from_op]) {
-        const std::size_t to_op = part_.edges[e].to, at = to_op * devices_ + d;
-        if (part_.edges[e].net != net || level.allowed[part_.unit[to_op]] != 1u << d) continue;
-        tail = std::max(tail, part_.seconds[at] + level.tail[at]);
-      }
-      if (tail < 0) continue;
-      double release = kInfinity, length = kInfinity;
-      for (; mask != 0; mask &= mask - 1) {
-        const auto from = static_cast<std::size_t>(std::countr_zero(mask));
-        const std::size_t at = from_op * devices_ + from;
-        release = std::min(release, level.head[at] + part_.seconds[at]);
-        length = std::min(length, part_.transfer(net, from, d));
-      }
-      if (length > 0) list_.push_back({release, length, tail});
-    }
-    if (late(windows_.overfull(list_, limit_))) return false;
-  }
-  return true;
-}
-
-// Prices of device time: if the ops cost more, each where it is cheapest, than all the time there is, they do
-// not fit.
-bool Refuter::fitLoad(const Level& level) {
-  std::vector<double> room(devices_, -kInfinity), head(devices_, kInfinity), tail(devices_, kInfinity);
-  for (std::size_t op = 0; op < part_.opCount(); ++op) {
-    for (std::uint32_t mask = level.allowed[part_.unit[op]]; mask != 0; mask &= mask - 1) {
-      const auto d = static_cast<std::size_t>(std::countr_zero(mask));
-      const std::size_t at = op * devices_ + d;
-      if (part_.busy[at] <= 0) continue;
-      head[d] = std::min(head[d], level.head[at]);
-      tail[d] = std::min(tail[d], level.tail[at] - (part_.busy[at] - part_.seconds[at]));
-    }
-  }
-  for (std::size_t d = 0; d < devices_; ++d) {
-    if (head[d] < kInfinity) room[d] = std::max(0.0, limit_ - head[d] - tail[d]);
-  }
-  std::vector<double> load(devices_);
-  for (int step = 0; step < kPriceSteps; ++step) {
-    std::fill(load.begin(), load.end(), 0);
-    double cost = 0, worth = 0, slope = 0;
-    for (std::size_t op = 0; op < part_.opCount(); ++op) {
-      double least = kInfinity;
-      std::size_t where = 0;
-      for (std::uint32_t mask = level.allowed[part_.unit[op]]; mask != 0; mask &= mask - 1) {
-        const auto d = static_cast<std::size_t>(std::countr_zero(mask));
-        const double price = price_[d] * part_.busy[op * devices_ + d];
-        if (price >= least) continue;
-        least = price;
-        where = d;
-      }
-      cost += least;
-      load[where] += part_.busy[op * devices_ + where];
-    }
-    for (std::size_t d = 0; d < devices_; ++d) {
-      if (room[d] == -kInfinity) continue;
-      worth += price_[d] * room[d];
-      slope += price_[d];
-    }
-    // With more time the devices are worth more, by their prices.
-    if (cost > worth * (1 + kRounding) && slope > 0) {
-      next = std::min(next, limit_ + (cost - worth) / slope);
-      return false;
-    }
-    // Raise the price where more work went than fits.
-    double sum = 0;
-    for (std::size_t d = 0; d < devices_; ++d) {
-      if (room[d] == -kInfinity) continue;
-      const double excess = room[d] > 0 ? load[d] / room[d] - 1 : 1;
-      price_[d] *= std::exp(std::clamp(0.5 * excess / std::sqrt(1.0 + step), -1.0, 1.0));
-      price_[d] = std::clamp(price_[d], 1e-9, 1e9);
-      sum += price_[d];
-    }
-    if (sum <= 0) return true;
-    for (double& price : price_) price /= sum;
   }
   return true;
 }

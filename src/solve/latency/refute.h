@@ -46,12 +46,26 @@ class Refuter {
   std::uint64_t nodes = 0;  // of all calls
   double next = 0;          // refuted: every time below this one is refuted as well; at least the target
   double open = 0;          // kOpen: a time that the part alone can be done in, at most the target
+  Schedule schedule;        // kOpen: how; by op of the part, nets of the model
 
  private:
   struct Level {
     std::vector<std::uint32_t> allowed;  // by unit, masks of devices
     std::vector<double> head, tail;      // [op * devices + device]
   };
+
+  // A transfer through the port at hand; `to`: an op that waits for it.
+  struct PortUse {
+    Activity transfer;
+    std::uint32_t from, to;
+  };
+  struct Send {
+    std::uint32_t net, to, activity;
+    double length;
+  };
+
+  // Sums along paths and over sets are taken in other orders than a plan's.
+  static constexpr double kRounding = 1e-11;
 
   const BoundModule& part_;
   const Budget& budget_;
@@ -62,9 +76,13 @@ class Refuter {
   std::vector<double> price_;  // by device
   Windows windows_;
   std::vector<Activity> list_;
+  std::vector<PortUse> uses_;
+  std::vector<std::size_t> bound_ops_;  // to the device at hand
   OrderRefuter orders_;
   std::vector<std::uint32_t> activity_;  // by op
+  std::vector<Send> sends_;
 
+  static bool isBound(std::uint32_t devices) { return (devices & (devices - 1)) == 0; }
   bool late(double time) {
     if (time <= limit_) return false;
     next = std::min(next, time);
@@ -72,13 +90,21 @@ class Refuter {
   }
   bool setRoot(std::uint32_t entry_device, std::uint32_t exit_device);
   Outcome descend(std::size_t depth);
+  void listActivities(const Level& level);
   Outcome order(const Level& level);
+  void polish();
+  void record(const Level& level);
   bool propagate(Level& level);
   void heads(Level& level);
   void tails(Level& level);
   bool dropLate(Level& level, bool& changed);
+  bool fitMemory(Level& level);
   bool fitDevices(Level& level, bool& changed);
-  bool fitPorts(const Level& level);
+  bool orderPairs(Level& level, std::size_t device, bool& changed);
+  bool fitPorts(Level& level, bool& changed);
+  void listSends(const Level& level, std::size_t device);
+  void listReceives(const Level& level, std::size_t device);
+  bool orderUses(Level& level, bool& changed);
   bool fitLoad(const Level& level);
   double receiveAll(const Level& level, std::size_t op, std::size_t device);
   double sendAll(const Level& level, std::size_t op, std::size_t device);

@@ -5,7 +5,7 @@
 // limit, find one that does, or give up.
 // Method: heads and tails by longest paths; of two activities on a machine, one that cannot come first must
 // come second; the activities of a machine must fit together (preemptive single machine); then the pair with
-// the least room is tried in both orders.
+// the least room is tried in both orders. At each node a list schedule by tails is tried.
 // Guarantee: kRefuted is a proof; kOrdered means that an order within the limit exists.
 // Complexity: O(rounds * (arcs + sum over machines of activities^2)) per node.
 #pragma once
@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "allot/graph.h"
+#include "allot/solve.h"
 #include "solve/latency/windows.h"
 
 namespace allot {
@@ -22,6 +24,7 @@ class OrderRefuter {
  public:
   enum class Outcome : std::uint8_t { kRefuted, kOrdered, kLimit };
   static constexpr std::uint32_t kNoMachine = ~std::uint32_t{0};
+  static constexpr std::size_t kMaxPairs = 20'000, kMaxDepth = 500;
 
   // Activities must be added in an order in which lags lead forward.
   void clear(std::size_t machines);
@@ -29,11 +32,15 @@ class OrderRefuter {
   std::uint32_t add(double length, double last, std::uint32_t machine, std::uint32_t other = kNoMachine);
   void lag(std::uint32_t from, std::uint32_t to, double seconds);
 
-  // Takes nodes from `nodes_left`.
-  Outcome refute(double limit, std::uint64_t& nodes_left);
+  // Takes nodes from `nodes_left`. With more than kMaxPairs pairs on machines only a list schedule is tried.
+  Outcome refute(double limit, std::uint64_t& nodes_left, const Budget& budget);
 
-  double next = 0;  // refuted: any limit below this one is refuted as well
-  double end = 0;   // ordered: when the schedule ends
+  // One list schedule by tails; true when it ends by the limit.
+  bool list(double limit);
+
+  double next = 0;            // refuted: any limit below this one is refuted as well
+  double end = 0;             // ordered: when the schedule ends
+  std::vector<double> start;  // ordered: by activity
 
  private:
   struct Arc {
@@ -52,10 +59,15 @@ class OrderRefuter {
   std::vector<double> length_, last_;
   std::vector<Arc> arcs_;
   std::vector<std::vector<std::uint32_t>> on_;  // by machine
+  std::vector<std::uint32_t> machine_, other_;  // by activity
   std::vector<Pair> pairs_;
   std::vector<Level> levels_;
   std::vector<Activity> list_;
   Windows windows_;
+  Csr<std::uint32_t> arcs_out_;  // by activity
+  std::vector<std::uint32_t> waits_;
+  std::vector<std::uint32_t> ready_;
+  std::vector<double> free_;  // by machine
   double limit_ = 0;
 
   bool late(double time) {
@@ -63,7 +75,9 @@ class OrderRefuter {
     next = std::min(next, time);
     return true;
   }
-  Outcome descend(std::size_t depth, std::uint64_t& nodes_left);
+  void sortArcs();
+  Outcome descend(std::size_t depth, std::uint64_t& nodes_left, const Budget& budget);
+  bool list(const Level& level);
   bool propagate(Level& level);
   bool decide(Level& level, bool& changed);
 };

@@ -1,6 +1,6 @@
 // Lower bounds on latency, from cheap to strong.
 //
-// Problem: no plan is faster than this. Finds no plans.
+// Problem: no plan is faster than this. Plans come up on the way where the chain leaves no op out.
 // Method: paths by device and prices of device time first. Then chains of ops cut the graph into parts
 // (bound_chain.h) whose least times, by the devices of their two ends, add up along a shortest path over
 // (chain op, device). Where that path runs, the parts on it are raised by refuting larger and larger times
@@ -10,8 +10,6 @@
 // Complexity: anytime. Graphs of more than kMaxOps ops get parts between barriers only.
 // Stopped early: the best bound so far has been reported.
 #pragma once
-
-#include <functional>
 
 #include "allot/solve.h"
 #include "solve/latency/schedule_model.h"
@@ -25,11 +23,11 @@ struct ScheduleBoundReport {
   double bound = 0;
   std::size_t parts = 0;
   std::uint64_t nodes = 0;
-  bool proven = false;  // nothing below `upper` is possible
+  bool proven = false;      // the best plan is optimal
+  bool impossible = false;  // no plan exists: whatever the time, nothing fits
 };
 
-// `upper`: value of a known plan, or infinity; there is no use in bounds beyond it.
-ScheduleBoundReport scheduleBound(const ScheduleModel& model, double upper, const Budget& budget,
-                                  const std::function<void(double)>& on_better);
+// Reports bounds and schedules to `progress`; there is no use in bounds beyond its best value.
+ScheduleBoundReport scheduleBound(const ScheduleModel& model, const Budget& budget, Progress& progress);
 
 }  // namespace allot
