@@ -30,14 +30,21 @@ struct Sequence {
   void shift(std::uint32_t from, std::uint32_t to);
 };
 
+// A power of two of which the decoder makes all times multiples: fine enough to be lost in rounding, coarse
+// enough that no sum of a schedule is rounded. So a part of a schedule takes the same time wherever it
+// begins.
+double timeGrid(const ScheduleModel& model);
+
 class Decoder {
  public:
   // The ops [first, last) of a model as a problem of their own: what they read from outside is there at time
   // 0. Ops are numbered from 0. With `open` the last op takes no time, so that the value is when it could
   // start. Without `ports` transfers do not wait for each other, whatever the link mode.
-  Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports = true);
+  // `grid` is the model's `timeGrid`.
+  Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports,
+          double grid);
   explicit Decoder(const ScheduleModel& model)
-      : Decoder(model, 0, static_cast<std::uint32_t>(model.opCount()), false) {}
+      : Decoder(model, 0, static_cast<std::uint32_t>(model.opCount()), false, true, timeGrid(model)) {}
 
   std::size_t opCount() const { return tail_.size() / devices_; }
 
@@ -119,6 +126,7 @@ class Decoder {
   double transferSeconds(const Input& input, std::uint32_t from, std::uint32_t to) const {
     return input.single >= 0 ? input.single : input.pairs[from * devices_ + to];
   }
+  static void dropOldest(Port& port);
   double put(Port& a, Port& b, double ready, double seconds);
   template <bool kRecord>
   double arrive(std::uint32_t op, std::uint32_t to, const Sequence& sequence, Schedule* schedule);

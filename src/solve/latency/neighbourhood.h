@@ -22,6 +22,7 @@ struct SearchRange {
   std::uint32_t first, last;
   bool open = false;  // ends when the last op can start
   bool ports = true;  // false: as if the link mode were free
+  double grid = 0;    // timeGrid of the model
 };
 
 class Neighbourhood {

@@ -44,7 +44,7 @@ class ScheduleSearch {
         budget_(budget),
         progress_(progress),
         model_(problem),
-        range_{0, static_cast<std::uint32_t>(model_.opCount())},
+        range_{0, static_cast<std::uint32_t>(model_.opCount()), false, true, timeGrid(model_)},
         scratch_(model_, range_),
         recorder_(model_),
         pool_(kPool) {}
