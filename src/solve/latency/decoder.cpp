@@ -126,7 +126,7 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
     }
   }
   stride_ = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n) * 1.5)), 8, 256));
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n) * 1.5)), 8, 64));
   const std::size_t blocks = std::max<std::size_t>(1, (n + stride_ - 1) / stride_);
   checkpoints_.resize(2 * blocks);
   for (Checkpoint& checkpoint : checkpoints_) {
@@ -306,6 +306,8 @@ void Decoder::findLastUse(const Sequence& sequence, std::uint32_t op) {
 
 double Decoder::reset(const Sequence& sequence) {
   const auto n = static_cast<std::uint32_t>(opCount());
+  stop_ = n;
+  windowed_ = false;
   clear();
   Checkpoint& zero = checkpoints_[copy_[0]];
   zero.free = free_;
@@ -319,7 +321,8 @@ double Decoder::reset(const Sequence& sequence) {
 
 double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uint32_t until,
                           double threshold) {
-  const auto n = static_cast<std::uint32_t>(opCount());
+  const std::uint32_t n = stop_;
+  const double cut = windowed_ ? kInfinity : threshold;
   std::uint32_t block = from / stride_;
   const Checkpoint& start = checkpoints_[2 * block + copy_[block]];
   free_ = start.free;
@@ -351,17 +354,20 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
       if (position < from) continue;
       // A shift moves readers back by one place at most, or into the changed range.
       dirty_ = std::max(dirty_, last_use_[op] + 1);
-      if (end + tail_[op * devices_ + sequence.device[op]] > threshold) {
+      if (end + tail_[op * devices_ + sequence.device[op]] > cut) {
         tried_until_ = position + 1;
         return tried_value_ = kInfinity;
       }
     }
     largest = std::max(largest, block_largest);
     tried_largest_[block] = block_largest;
-    if (position == n) break;
+    if (position == n) {
+      if (windowed_) largest = windowValue(sequence);
+      break;
+    }
     ++block;
     if (position > dirty_ && sameState(checkpoints_[2 * block + copy_[block]])) {
-      largest = std::max(largest, behind_[block]);
+      largest = windowed_ ? value_ : std::max(largest, behind_[block]);
       break;
     }
     Checkpoint& written = checkpoints_[2 * block + 1 - copy_[block]];
@@ -370,7 +376,24 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
     written.largest = largest;
   }
   tried_until_ = position;
+  if (largest > threshold) largest = kInfinity;
   return tried_value_ = largest;
+}
+
+double Decoder::windowValue(const Sequence& sequence) const {
+  double free = 0, ends = 0;
+  for (const double time : free_) free += time;
+  const std::uint32_t last = std::min(stop_, 2 * stride_);
+  for (std::uint32_t p = stop_ - last; p < stop_; ++p) ends += end_[sequence.order[p]];
+  return free / static_cast<double>(devices_) + ends / last;
+}
+
+void Decoder::setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop) {
+  stop_ = stop;
+  windowed_ = true;
+  tryChange(sequence, begin, stop, kInfinity);
+  changed_until_ = 0;
+  accept(sequence);
 }
 
 void Decoder::accept(const Sequence& sequence) {
