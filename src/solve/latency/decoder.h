@@ -53,9 +53,9 @@ class Decoder {
   // The value after a change of positions >= `from` and < `until`, and of nothing else; infinity where it is
   // above the threshold. `accept` or `reject` must follow before the next call.
   double tryChange(const Sequence& sequence, std::uint32_t from, std::uint32_t until, double threshold);
-  // From now on changes are decoded only up to position `stop`, a multiple of `stride` or the number of ops, and
-  // valued by how far the devices have come there: the mean of when they are free and of the last ends. What
-  // lies behind is decoded when a later window asks for it.
+  // From now on changes are decoded only up to position `stop`, a multiple of `stride` or the number of ops,
+  // and valued by how far the devices have come there: the mean of when they are free and of the last ends.
+  // What lies behind is decoded when a later window asks for it.
   void setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop);
   std::uint32_t stride() const { return stride_; }
 
@@ -120,7 +120,7 @@ class Decoder {
   std::vector<double> behind_;           // by index: largest end of the positions from there on
   std::vector<std::uint32_t> last_use_;  // by op: last position that reads it
   Csr<std::uint32_t> readers_;           // by op
-  std::uint32_t stop_ = 0;    // changes are decoded up to here
+  std::uint32_t stop_ = 0;               // changes are decoded up to here
   bool windowed_ = false;
   double value_ = 0, tried_value_ = 0;
   std::uint32_t tried_from_ = 0, tried_until_ = 0;      // positions swept by the last try

@@ -124,7 +124,7 @@ std::uint32_t Neighbourhood::pickOp(Random& random) const {
 }
 
 std::uint32_t Neighbourhood::pickDevice(std::uint32_t op, Random& random) const {
-  if (random.below(4) != 0) {
+  if (random.below(2) == 0) {
     const auto before = before_[op], after = after_[op];
     const std::uint32_t around = count(before) + count(after);
     if (around > 0) {
@@ -135,7 +135,11 @@ std::uint32_t Neighbourhood::pickDevice(std::uint32_t op, Random& random) const 
     }
   }
   const auto allowed = unit_devices_[unit_[op]];
-  return allowed[random.below(count(allowed))];
+  const std::uint32_t device = allowed[random.below(count(allowed))];
+  if (random.below(3) == 0) return device;
+  // The faster of two.
+  const std::uint32_t other = allowed[random.below(count(allowed))];
+  return model_.time(first_ + op, other) < model_.time(first_ + op, device) ? other : device;
 }
 
 void Neighbourhood::moveChain(Random& random) {
@@ -190,8 +194,9 @@ void Neighbourhood::moveRegion(Random& random) {
   const std::uint32_t start = pickOp(random), from = sequence_.device[start];
   const std::uint32_t to = pickDevice(start, random);
   const bool forward = random.below(3) != 0, all = random.below(2) == 0;
-  const std::uint32_t most =
-      random.below(2) == 0 && high_ == kNoLimit ? count(unit_) : 2 + random.below(2u << random.below(cluster_scale_));
+  const std::uint32_t most = random.below(2) == 0 && high_ == kNoLimit
+                                 ? count(unit_)
+                                 : 2 + random.below(2u << random.below(cluster_scale_));
   const Csr<std::uint32_t>&next = forward ? after_ : before_, &back = forward ? before_ : after_;
   ++stamp_now_;
   cluster_.assign(1, start);

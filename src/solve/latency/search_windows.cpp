@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace allot {
 namespace {
 
-double ev(const char* n, double d) { const char* v = getenv(n); return v ? atof(v) : d; }
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kFirstMoves = 16;         // by op; doubled from pass to pass
+constexpr std::uint32_t kWindow = 2, kAhead = 2;  // in strides of the decoder
+constexpr double kHot = 0.005, kCold = 0.001;     // temperatures in mean op times
+constexpr double kWorthwhile = 0.001;             // gain of a pass that makes another one worth its time
+constexpr std::uint32_t kPatience = 2;            // passes below that
 
 class WindowSearch {
  public:
@@ -26,20 +29,20 @@ class WindowSearch {
   WindowSearchEnd run(const Sequence& start, const std::function<void(const Sequence&)>& report) {
     best_value_ = whole_.reset(start);
     neighbourhood_.begin(start);
-    std::uint64_t moves = (std::uint64_t)ev("WM", 4);
-    for (std::uint32_t pass = 0; !end_.by_clock; ++pass, moves *= 2) {
+    std::uint64_t moves = kFirstMoves;
+    std::uint32_t idle = 0;
+    for (std::uint32_t pass = 0; !end_.by_clock && idle < kPatience; ++pass, moves *= 2) {
       if (budget_.work_limit > 0 && end_.moves >= budget_.work_limit) break;
       decoder_.reset(neighbourhood_.sequence());
       neighbourhood_.sortByStart(decoder_);
       onePass(pass, moves);
       const double before = best_value_;
       const double value = whole_.reset(neighbourhood_.sequence());
-      if (getenv("MD")) fprintf(stderr, "pass %u moves %lu value %.6f t %.2f\n", pass, (unsigned long)moves, value, budget_.elapsedSeconds());
       if (value < best_value_) {
         best_value_ = value;
         report(neighbourhood_.sequence());
       }
-      if (!(value < before * (1 - 0.001))) break;
+      idle = value < before * (1 - kWorthwhile) ? 0 : idle + 1;
     }
     return end_;
   }
@@ -57,7 +60,7 @@ class WindowSearch {
     const Sequence& sequence = neighbourhood_.sequence();
     const auto n = static_cast<std::uint32_t>(sequence.order.size());
     const std::uint32_t stride = decoder_.stride();
-    const std::uint32_t window = (std::uint32_t)ev("WW", 4) * stride, step = window / 2, ahead = (std::uint32_t)ev("WA", 2) * stride;
+    const std::uint32_t window = kWindow * stride, step = window / 2, ahead = kAhead * stride;
     decoder_.reset(sequence);
     Random random(budget_.seed, 77 + pass);
     for (std::uint32_t begin = 0; begin < n; begin += step) {
@@ -72,7 +75,7 @@ class WindowSearch {
   void anneal(std::uint64_t moves, Random& random) {
     const Sequence& sequence = neighbourhood_.sequence();
     double current = decoder_.value();
-    const double hot = mean_seconds_ * ev("WH", 0.05), cold = mean_seconds_ * ev("WC", 0.003);
+    const double hot = mean_seconds_ * kHot, cold = mean_seconds_ * kCold;
     double temperature = hot;
     for (std::uint64_t move = 0; move < moves; ++move, ++end_.moves) {
       if (move % 256 == 0) {
