@@ -55,7 +55,8 @@ TEST(Decoder, SchedulesAreValidAndWorthWhatItSays) {
     // The times themselves, as a plan: only memory may be wrong with them.
     Plan plan = evaluated.plan;
     for (std::size_t i = 0; i < model.opCount(); ++i) {
-      EXPECT_NEAR(plan.end[model.op_id[i].index()] <= decoder.end(static_cast<std::uint32_t>(i)) + 1e-9, 1, 0);
+      EXPECT_NEAR(plan.end[model.op_id[i].index()] <= decoder.end(static_cast<std::uint32_t>(i)) + 1e-9, 1,
+                  0);
     }
   }
   EXPECT_GT(all, 800);
