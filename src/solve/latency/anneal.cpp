@@ -17,8 +17,8 @@ constexpr double kOverflowWeight = 2;  // what a share of memory above the limit
 Annealer::Annealer(const ScheduleModel& model, const SearchRange& range)
     : model_(model),
       live_(model.problem->modes.memory == MemoryModel::kLive),
-      decoder_(model, range.first, range.last, range.open, range.ports),
-      recorder_(model, range.first, live_ ? range.last : range.first, range.open && live_),
+      decoder_(model, range.first, range.last, range.open, range.ports, range.grid),
+      recorder_(model, range.first, live_ ? range.last : range.first, range.open && live_, true, range.grid),
       neighbourhood_(model, range) {}
 
 // Factor of the value of a sequence that does not fit the memory; 1 where it does.

@@ -25,7 +25,29 @@ void Sequence::shift(std::uint32_t from, std::uint32_t to) {
   position[op] = to;
 }
 
-Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports)
+double timeGrid(const ScheduleModel& model) {
+  double longest = 0;
+  for (std::size_t op = 0; op < model.opCount(); ++op) {
+    double slowest = 0;
+    for (std::size_t d = 0; d < model.devices; ++d) {
+      if (model.runs(op, d)) slowest = std::max(slowest, model.time(op, d) + model.launch[d]);
+    }
+    longest += slowest;
+  }
+  for (std::size_t net = 0; net < model.netCount(); ++net) {
+    double slowest = 0;
+    for (std::size_t from = 0; from < model.devices; ++from) {
+      for (std::size_t to = 0; to < model.devices; ++to)
+        slowest = std::max(slowest, model.transfer(net, from, to));
+    }
+    longest += slowest * static_cast<double>(std::min(model.devices, model.net_consumers[net].size()));
+  }
+  // One bit is left for the rounding of the sum, one for the rounding of its parts.
+  return longest > 0 ? std::ldexp(1.0, std::ilogb(longest) + 1 - 51) : 1;
+}
+
+Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports,
+                 double grid)
     : model_(model),
       first_(first),
       devices_(model.devices),
@@ -39,6 +61,9 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
       last_use_(last - first),
       saved_end_(last - first) {
   const std::size_t n = last - first;
+  const auto onGrid = [grid](double time) {
+    return time < kCannotRun ? std::nearbyint(time / grid) * grid : time;
+  };
   // Blocks of pair times of the nets inside, each once; single times need none.
   std::vector<std::size_t> block;
   input_begin_.push_back(0);
@@ -46,16 +71,17 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
     for (const std::uint32_t net : model.inputs[op]) {
       if (model.net_producer[net] < first) continue;
       shared_ = shared_ || model.net_consumers[net].size() > 1;
-      double single = devices_ > 1 ? model.transfer(net, 0, 1) : 0;
+      double single = devices_ > 1 ? onGrid(model.transfer(net, 0, 1)) : 0;
       for (std::size_t from = 0; from < devices_ && single >= 0; ++from) {
         for (std::size_t to = 0; to < devices_; ++to) {
-          if (from != to && model.transfer(net, from, to) != single) single = -1;
+          if (from != to && onGrid(model.transfer(net, from, to)) != single) single = -1;
         }
       }
       block.push_back(pairs_.size());
       if (single < 0) {
         for (std::size_t from = 0; from < devices_; ++from) {
-          for (std::size_t to = 0; to < devices_; ++to) pairs_.push_back(model.transfer(net, from, to));
+          for (std::size_t to = 0; to < devices_; ++to)
+            pairs_.push_back(onGrid(model.transfer(net, from, to)));
         }
       }
       inputs_.push_back({model.net_producer[net] - first, net, single, nullptr});
@@ -76,6 +102,8 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
   if (shared_) arrival_.resize(model.netCount() * devices_);
   seconds_.assign(model.seconds.begin() + static_cast<std::ptrdiff_t>(first * devices_),
                   model.seconds.begin() + static_cast<std::ptrdiff_t>(last * devices_));
+  for (double& time : seconds_) time = onGrid(time);
+  for (double& time : launch_) time = onGrid(time);
   if (open)
     for (std::size_t d = 0; d < devices_; ++d) {
       double& last_seconds = seconds_[(n - 1) * devices_ + d];
@@ -98,7 +126,7 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
     }
   }
   stride_ = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n) * 1.5)), 8, 256));
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::sqrt(static_cast<double>(n) * 1.5)), 8, 64));
   const std::size_t blocks = std::max<std::size_t>(1, (n + stride_ - 1) / stride_);
   checkpoints_.resize(2 * blocks);
   for (Checkpoint& checkpoint : checkpoints_) {
@@ -111,6 +139,12 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
   tried_largest_.resize(blocks);
 }
 
+inline void Decoder::dropOldest(Port& port) {
+  std::memmove(port.begin, port.begin + 1, (kGaps - 1) * sizeof(double));
+  std::memmove(port.end, port.end + 1, (kGaps - 1) * sizeof(double));
+  --port.gaps;
+}
+
 // The earliest time at or after `ready` when both ports are idle for `seconds`; takes it.
 inline double Decoder::put(Port& a, Port& b, double ready, double seconds) {
   const double latest = std::max(a.free, b.free);
@@ -118,11 +152,7 @@ inline double Decoder::put(Port& a, Port& b, double ready, double seconds) {
     const double start = std::max(ready, latest);
     for (Port* port : {&a, &b}) {
       if (start > port->free) {
-        if (port->gaps == kGaps) {
-          std::memmove(port->begin, port->begin + 1, (kGaps - 1) * sizeof(double));
-          std::memmove(port->end, port->end + 1, (kGaps - 1) * sizeof(double));
-          --port->gaps;
-        }
+        if (port->gaps == kGaps) dropOldest(*port);
         port->begin[port->gaps] = port->free;
         port->end[port->gaps++] = start;
       }
@@ -148,11 +178,7 @@ inline double Decoder::put(Port& a, Port& b, double ready, double seconds) {
     const double stop = start + seconds;
     if (at == port.gaps) {
       if (start > port.free) {
-        if (port.gaps == kGaps) {
-          std::memmove(port.begin, port.begin + 1, (kGaps - 1) * sizeof(double));
-          std::memmove(port.end, port.end + 1, (kGaps - 1) * sizeof(double));
-          --port.gaps;
-        }
+        if (port.gaps == kGaps) dropOldest(port);
         port.begin[port.gaps] = port.free;
         port.end[port.gaps++] = start;
       }
@@ -161,10 +187,14 @@ inline double Decoder::put(Port& a, Port& b, double ready, double seconds) {
     }
     const double left = port.begin[at], right = port.end[at];
     if (left < start && stop < right) {
-      // Split: the older part goes when there is no room.
+      // Split. Without room the oldest idle time goes.
       if (port.gaps == kGaps) {
-        port.begin[at] = stop;
-        return;
+        if (at == 0) {
+          port.begin[at] = stop;
+          return;
+        }
+        dropOldest(port);
+        --at;
       }
       for (std::uint32_t k = port.gaps++; k > at; --k) {
         port.begin[k] = port.begin[k - 1];
@@ -276,6 +306,8 @@ void Decoder::findLastUse(const Sequence& sequence, std::uint32_t op) {
 
 double Decoder::reset(const Sequence& sequence) {
   const auto n = static_cast<std::uint32_t>(opCount());
+  stop_ = n;
+  windowed_ = false;
   clear();
   Checkpoint& zero = checkpoints_[copy_[0]];
   zero.free = free_;
@@ -289,7 +321,8 @@ double Decoder::reset(const Sequence& sequence) {
 
 double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uint32_t until,
                           double threshold) {
-  const auto n = static_cast<std::uint32_t>(opCount());
+  const std::uint32_t n = stop_;
+  const double cut = windowed_ ? kInfinity : threshold;
   std::uint32_t block = from / stride_;
   const Checkpoint& start = checkpoints_[2 * block + copy_[block]];
   free_ = start.free;
@@ -321,17 +354,20 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
       if (position < from) continue;
       // A shift moves readers back by one place at most, or into the changed range.
       dirty_ = std::max(dirty_, last_use_[op] + 1);
-      if (end + tail_[op * devices_ + sequence.device[op]] > threshold) {
+      if (end + tail_[op * devices_ + sequence.device[op]] > cut) {
         tried_until_ = position + 1;
         return tried_value_ = kInfinity;
       }
     }
     largest = std::max(largest, block_largest);
     tried_largest_[block] = block_largest;
-    if (position == n) break;
+    if (position == n) {
+      if (windowed_) largest = windowValue(sequence);
+      break;
+    }
     ++block;
     if (position > dirty_ && sameState(checkpoints_[2 * block + copy_[block]])) {
-      largest = std::max(largest, behind_[block]);
+      largest = windowed_ ? value_ : std::max(largest, behind_[block]);
       break;
     }
     Checkpoint& written = checkpoints_[2 * block + 1 - copy_[block]];
@@ -340,7 +376,24 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
     written.largest = largest;
   }
   tried_until_ = position;
+  if (largest > threshold) largest = kInfinity;
   return tried_value_ = largest;
+}
+
+double Decoder::windowValue(const Sequence& sequence) const {
+  double free = 0, ends = 0;
+  for (const double time : free_) free += time;
+  const std::uint32_t last = std::min(stop_, 2 * stride_);
+  for (std::uint32_t p = stop_ - last; p < stop_; ++p) ends += end_[sequence.order[p]];
+  return free / static_cast<double>(devices_) + ends / last;
+}
+
+void Decoder::setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop) {
+  stop_ = stop;
+  windowed_ = true;
+  tryChange(sequence, begin, stop, kInfinity);
+  changed_until_ = 0;
+  accept(sequence);
 }
 
 void Decoder::accept(const Sequence& sequence) {

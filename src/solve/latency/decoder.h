@@ -30,14 +30,21 @@ struct Sequence {
   void shift(std::uint32_t from, std::uint32_t to);
 };
 
+// A power of two of which the decoder makes all times multiples: fine enough to be lost in rounding, coarse
+// enough that no sum of a schedule is rounded. So a part of a schedule takes the same time wherever it
+// begins.
+double timeGrid(const ScheduleModel& model);
+
 class Decoder {
  public:
   // The ops [first, last) of a model as a problem of their own: what they read from outside is there at time
   // 0. Ops are numbered from 0. With `open` the last op takes no time, so that the value is when it could
   // start. Without `ports` transfers do not wait for each other, whatever the link mode.
-  Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports = true);
+  // `grid` is the model's `timeGrid`.
+  Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t last, bool open, bool ports,
+          double grid);
   explicit Decoder(const ScheduleModel& model)
-      : Decoder(model, 0, static_cast<std::uint32_t>(model.opCount()), false) {}
+      : Decoder(model, 0, static_cast<std::uint32_t>(model.opCount()), false, true, timeGrid(model)) {}
 
   std::size_t opCount() const { return tail_.size() / devices_; }
 
@@ -46,6 +53,12 @@ class Decoder {
   // The value after a change of positions >= `from` and < `until`, and of nothing else; infinity where it is
   // above the threshold. `accept` or `reject` must follow before the next call.
   double tryChange(const Sequence& sequence, std::uint32_t from, std::uint32_t until, double threshold);
+  // From now on changes are decoded only up to position `stop`, a multiple of `stride` or the number of ops,
+  // and valued by how far the devices have come there: the mean of when they are free and of the last ends.
+  // What lies behind is decoded when a later window asks for it.
+  void setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop);
+  std::uint32_t stride() const { return stride_; }
+
   // Keeps the change that was tried; only after a finite value.
   void accept(const Sequence& sequence);
   void reject(const Sequence& sequence_as_tried);
@@ -107,6 +120,8 @@ class Decoder {
   std::vector<double> behind_;           // by index: largest end of the positions from there on
   std::vector<std::uint32_t> last_use_;  // by op: last position that reads it
   Csr<std::uint32_t> readers_;           // by op
+  std::uint32_t stop_ = 0;               // changes are decoded up to here
+  bool windowed_ = false;
   double value_ = 0, tried_value_ = 0;
   std::uint32_t tried_from_ = 0, tried_until_ = 0;      // positions swept by the last try
   std::uint32_t changed_from_ = 0, changed_until_ = 0;  // those that the caller changed
@@ -119,6 +134,7 @@ class Decoder {
   double transferSeconds(const Input& input, std::uint32_t from, std::uint32_t to) const {
     return input.single >= 0 ? input.single : input.pairs[from * devices_ + to];
   }
+  static void dropOldest(Port& port);
   double put(Port& a, Port& b, double ready, double seconds);
   template <bool kRecord>
   double arrive(std::uint32_t op, std::uint32_t to, const Sequence& sequence, Schedule* schedule);
@@ -126,6 +142,7 @@ class Decoder {
   double step(std::uint32_t op, const Sequence& sequence, Schedule* schedule);
   bool sameState(const Checkpoint& checkpoint) const;
   void clear();
+  double windowValue(const Sequence& sequence) const;
   void findLastUse(const Sequence& sequence, std::uint32_t op);
 };
 

@@ -118,12 +118,13 @@ void Neighbourhood::undo() {
 }
 
 std::uint32_t Neighbourhood::pickOp(Random& random) const {
+  if (high_ != kNoLimit) return sequence_.order[low_ + random.below(high_ - low_)];
   if (!critical_.empty() && random.below(2) == 0) return critical_[random.below(count(critical_))];
   return random.below(count(unit_));
 }
 
 std::uint32_t Neighbourhood::pickDevice(std::uint32_t op, Random& random) const {
-  if (random.below(4) != 0) {
+  if (random.below(2) == 0) {
     const auto before = before_[op], after = after_[op];
     const std::uint32_t around = count(before) + count(after);
     if (around > 0) {
@@ -134,7 +135,11 @@ std::uint32_t Neighbourhood::pickDevice(std::uint32_t op, Random& random) const 
     }
   }
   const auto allowed = unit_devices_[unit_[op]];
-  return allowed[random.below(count(allowed))];
+  const std::uint32_t device = allowed[random.below(count(allowed))];
+  if (random.below(3) == 0) return device;
+  // The faster of two.
+  const std::uint32_t other = allowed[random.below(count(allowed))];
+  return model_.time(first_ + op, other) < model_.time(first_ + op, device) ? other : device;
 }
 
 void Neighbourhood::moveChain(Random& random) {
@@ -189,8 +194,9 @@ void Neighbourhood::moveRegion(Random& random) {
   const std::uint32_t start = pickOp(random), from = sequence_.device[start];
   const std::uint32_t to = pickDevice(start, random);
   const bool forward = random.below(3) != 0, all = random.below(2) == 0;
-  const std::uint32_t most =
-      random.below(2) == 0 ? count(unit_) : 2 + random.below(2u << random.below(cluster_scale_));
+  const std::uint32_t most = random.below(2) == 0 && high_ == kNoLimit
+                                 ? count(unit_)
+                                 : 2 + random.below(2u << random.below(cluster_scale_));
   const Csr<std::uint32_t>&next = forward ? after_ : before_, &back = forward ? before_ : after_;
   ++stamp_now_;
   cluster_.assign(1, start);
@@ -236,7 +242,7 @@ void Neighbourhood::swapUnits(Random& random) {
 }
 
 std::pair<std::uint32_t, std::uint32_t> Neighbourhood::room(std::uint32_t op) const {
-  std::uint32_t low = 0, high = count(sequence_.order) - 1;
+  std::uint32_t low = low_, high = std::min(high_, count(sequence_.order)) - 1;
   for (const std::uint32_t other : before_[op]) low = std::max(low, sequence_.position[other] + 1);
   for (const std::uint32_t other : after_[op]) high = std::min(high, sequence_.position[other] - 1);
   const std::uint32_t at = sequence_.position[op];
@@ -276,6 +282,12 @@ void Neighbourhood::moveAndShift(Random& random) {
   if (low < high) shift(sequence_.position[op], low + random.below(high - low + 1));
 }
 
+void Neighbourhood::restrictTo(std::uint32_t begin, std::uint32_t stop) {
+  low_ = begin;
+  high_ = stop;
+  cluster_scale_ = 3;
+}
+
 void Neighbourhood::propose(Random& random) {
   clearMove();
   const std::uint32_t kind = random.below(memory_binds_ ? 20 : 18);
@@ -299,6 +311,8 @@ void Neighbourhood::propose(Random& random) {
   } else {
     swapUnits(random);
   }
+  // Clusters and units may reach out of the window.
+  if (from_ < until_ && (from_ < low_ || until_ > high_)) undo();
 }
 
 void Neighbourhood::findCritical(const Decoder& decoder) {

@@ -22,6 +22,7 @@ struct SearchRange {
   std::uint32_t first, last;
   bool open = false;  // ends when the last op can start
   bool ports = true;  // false: as if the link mode were free
+  double grid = 0;    // timeGrid of the model
 };
 
 class Neighbourhood {
@@ -40,6 +41,8 @@ class Neighbourhood {
   // Share by which resident bytes exceed the devices' memory, summed.
   double overflow() const;
 
+  // Moves change only these positions from now on, a few at a time.
+  void restrictTo(std::uint32_t begin, std::uint32_t stop);
   // Makes a move.
   void propose(Random& random);
   void undo();
@@ -78,6 +81,8 @@ class Neighbourhood {
   bool memory_binds_;
   std::uint32_t cluster_scale_;  // clusters have up to 2^scale ops
 
+  static constexpr std::uint32_t kNoLimit = UINT32_MAX;
+  std::uint32_t low_ = 0, high_ = kNoLimit;  // positions that moves may change
   std::uint32_t from_ = 0, until_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> moved_;    // unit and where it was
   std::vector<std::pair<std::uint32_t, std::uint32_t>> shifted_;  // from, to

@@ -8,6 +8,7 @@
 #include "problem/calls_model.h"
 #include "solve/latency/elite.h"
 #include "solve/latency/search_modules.h"
+#include "solve/latency/search_windows.h"
 #include "solve/packing.h"
 
 namespace allot {
@@ -16,9 +17,10 @@ namespace {
 constexpr std::string_view kName = "schedule-search";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kChains = 4, kPool = 6;
-constexpr std::uint64_t kFirstMoves = 20;   // by op, in the first round of annealing
-constexpr std::uint32_t kPatience = 4;      // rounds without a better plan
-constexpr std::size_t kListLimit = 20'000;  // ops up to which list schedulers are run again for their orders
+constexpr std::uint64_t kFirstMoves = 20;    // by op, in the first round of annealing
+constexpr std::uint32_t kPatience = 4;       // rounds without a better plan
+constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
+constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
 constexpr std::array<std::string_view, 5> kLists{"heft", "peft", "cpop", "min-eft", "etf"};
 
 // Takes down what a list scheduler decides.
@@ -44,7 +46,7 @@ class ScheduleSearch {
         budget_(budget),
         progress_(progress),
         model_(problem),
-        range_{0, static_cast<std::uint32_t>(model_.opCount())},
+        range_{0, static_cast<std::uint32_t>(model_.opCount()), false, true, timeGrid(model_)},
         scratch_(model_, range_),
         recorder_(model_),
         pool_(kPool) {}
@@ -56,12 +58,18 @@ class ScheduleSearch {
         return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
       return {SolveEnd::kStopped, ""};
     }
+    reportBestStart();
     const std::vector<std::uint32_t> barriers = scheduleBarriers(model_);
     if (decomposes(barriers)) {
       Sequence best;
       const ModuleSearchEnd end = searchModules(model_, barriers, starts_.front(), budget_,
                                                 [&](const Sequence& sequence) { report(sequence); });
       moves_ += end.moves;
+      return {end.by_clock ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+    }
+    if (model_.opCount() >= kWindowsFrom && problem_.modes.memory == MemoryModel::kStatic) {
+      const WindowSearchEnd end = searchWindows(model_, range_, starts_.front(), budget_,
+                                                [&](const Sequence& sequence) { report(sequence); });
       return {end.by_clock ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
     }
     rounds();
@@ -83,6 +91,26 @@ class ScheduleSearch {
 
   bool report(const Sequence& sequence) {
     return progress_.plan(planOf(model_, recorder_.record(sequence)), kName);
+  }
+
+  bool fits(const Sequence& sequence) {
+    scratch_.begin(sequence);
+    return scratch_.overflow() == 0;
+  }
+
+  // List schedules are worth more when their transfers are ordered by the decoder. The best start goes first.
+  void reportBestStart() {
+    std::size_t best = 0;
+    double best_value = kInfinity;
+    for (std::size_t i = 0; i < starts_.size() && (i == 0 || !budget_.stopped()); ++i) {
+      const double value = recorder_.reset(starts_[i]);
+      if (value < best_value && (i == 0 || fits(starts_[i]))) {
+        best_value = value;
+        best = i;
+      }
+    }
+    if (best > 0) std::swap(starts_.front(), starts_[best]);
+    report(starts_.front());
   }
 
   bool decomposes(const std::vector<std::uint32_t>& barriers) const {

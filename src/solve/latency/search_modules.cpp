@@ -36,11 +36,12 @@ class ModuleSearch {
         whole_(model),
         devices_(model.devices) {
     const auto n = static_cast<std::uint32_t>(model.opCount());
+    const double grid = timeGrid(model);
     std::uint32_t first = 0;
     bool has_in = false;
     const auto add = [&](std::uint32_t last, bool has_out) {
       if (last - first > (has_out ? 1u : 0u))
-        modules_.push_back({{first, last, has_out, true},
+        modules_.push_back({{first, last, has_out, true, grid},
                             has_in,
                             has_out,
                             std::vector<AnnealResult>(devices_ * devices_),
@@ -61,7 +62,10 @@ class ModuleSearch {
     std::uint64_t moves = kFirstMoves;
     std::uint32_t idle = 0;
     for (std::uint32_t round = 0; idle < kPatience && !end_.by_clock; ++round, moves *= 2) {
-      const std::vector<Task> tasks = tasksOf(round, margin);
+      // Early values are rough: now and then pairs are looked at again that seemed too far.
+      const std::vector<Task> tasks = tasksOf(round, round < 2        ? kInfinity
+                                                     : round % 3 == 0 ? 4 * margin
+                                                                      : margin);
       if (!runRound(tasks, round, moves)) end_.by_clock = true;
       idle = join() ? 0 : idle + 1;
       margin = std::max(kLeastMargin, margin * 0.75);
@@ -94,7 +98,7 @@ class ModuleSearch {
         for (std::uint32_t out = 0; out < outs; ++out) {
           if (module.has_in && !model_.runs(module.range.first, in)) continue;
           if (module.has_out && !model_.runs(module.range.last - 1, out)) continue;
-          if (round > 0 && module.through[in * devices_ + out] > path_value_ * (1 + margin)) continue;
+          if (round > 0 && !(module.through[in * devices_ + out] <= path_value_ * (1 + margin))) continue;
           tasks.push_back({m, in, out});
         }
       }
@@ -104,7 +108,7 @@ class ModuleSearch {
 
   // The start's decisions inside the module, its ends on the pair's devices.
   Sequence startOf(const Module& module, std::uint32_t in, std::uint32_t out) const {
-    const auto [first, last, open, ports] = module.range;
+    const std::uint32_t first = module.range.first, last = module.range.last;
     std::vector<std::uint32_t> order;
     for (const std::uint32_t op : start_.order) {
       if (op >= first && op < last) order.push_back(op - first);
@@ -155,7 +159,7 @@ class ModuleSearch {
     std::uint64_t planned = 0;
     const auto movesOf = [&](const Task& task) {
       const SearchRange& range = modules_[task.module].range;
-      return range.last - range.first > 2 ? (range.last - range.first) * moves_per_op : 1;
+      return range.last - range.first > 2 ? (range.last - range.first + 10) * moves_per_op : 1;
     };
     for (const Task& task : tasks) planned += movesOf(task);
     double scale = 1;
