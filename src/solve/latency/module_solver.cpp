@@ -145,7 +145,9 @@ class ModuleSolver {
       effort.failed = 0;
     } else {
       effort.step /= 2;
-      if (++effort.failed % 3 == 0) effort.states *= 4, effort.step *= 8;
+      // A better plan lowers all targets.
+      if (++effort.failed % 3 == 1) search(chosen, chosen_in, window, kNever, effort.states / 50, 0);
+      if (effort.failed % 3 == 0) effort.states *= 4, effort.step *= 8;
     }
     report();
     return true;

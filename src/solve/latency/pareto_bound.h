@@ -3,7 +3,8 @@
 //
 // Heads run forward from what is done: an op starts on a device no earlier than the device is free and its
 //   inputs can be there, each producer on its best device, each transfer alone on its ports. An op for which
-//   head + time + tail is not below the target on a device cannot run there, which raises the heads behind it.
+//   head + time + tail is not below the target on a device cannot run there, which raises the heads behind
+//   it.
 // Tails run backward in the same way over the devices that are left.
 // Loads: for weights of devices, the weighted time that the rest takes at least has to fit between the least
 //   head and the least tail of each device.

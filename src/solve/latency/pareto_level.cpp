@@ -20,25 +20,24 @@ void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double floor
     // The input matters once it is later than all the device it is read on, or ports, wait for anyway.
     double least = std::numeric_limits<double>::infinity();
     for (const std::uint16_t n : model.outputs[op]) {
-      const ExactWindow::Net& net = model.window->nets[n];
-      bool open = false;
-      bool holds_device = true;
-      for (const std::uint32_t consumer : net.consumers) {
+      const auto& consumers = model.window->nets[n].consumers;
+      bool open = false, holds_device = true;
+      for (const std::uint32_t consumer : consumers) {
         if (ideal.done.test(consumer)) continue;
         open = true;
-        for (std::size_t d = 0; d < devices; ++d) holds_device = holds_device && model.time(consumer, d) > 0;
+        holds_device = holds_device && model.takes_time[consumer] != 0;
       }
       if (!open) continue;
       if (!holds_device) {
         least = 0;
         break;
       }
+      const double* ways = &model.way[(n * devices + from) * devices];
       for (std::size_t d = 0; d < devices; ++d) {
-        const double way = net.seconds[from * devices + d];
-        if (model.ports && way > 0)
+        if (model.ports && ways[d] > 0)
           least = std::min(least, std::max(partial.port[from], partial.port[model.receive_offset + d]));
         else
-          least = std::min(least, partial.free[d] - way);
+          least = std::min(least, partial.free[d] - ways[d]);
       }
     }
     time_.push_back(std::max(partial.end[op], least));
@@ -50,7 +49,7 @@ void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double floor
       if (!((sent >> d) & 1)) continue;
       bool holds_device = true;
       for (const std::uint32_t consumer : model.window->nets[net].consumers)
-        holds_device = holds_device && (ideal.done.test(consumer) || model.time(consumer, d) > 0);
+        holds_device = holds_device && (ideal.done.test(consumer) || model.takes_time[consumer] != 0);
       const double arrival = partial.arrival[net * devices + d];
       time_.push_back(holds_device ? std::max(arrival, partial.free[d]) : arrival);
     }
@@ -130,8 +129,16 @@ void ParetoLevel::take(double bound, std::uint32_t node) {
     states_[at].dead = i == count;
   }
   const auto index = static_cast<std::uint32_t>(states_.size());
-  State state{bound, keys_.size(), times_.size(), hash_, ideal_, node, kNone,
-              static_cast<std::uint16_t>(key_.size()), static_cast<std::uint16_t>(count), false};
+  State state{bound,
+              keys_.size(),
+              times_.size(),
+              hash_,
+              ideal_,
+              node,
+              kNone,
+              static_cast<std::uint16_t>(key_.size()),
+              static_cast<std::uint16_t>(count),
+              false};
   if (table_[slot_] == kNone) {
     table_[slot_] = index;
     keys_.insert(keys_.end(), key_.begin(), key_.end());

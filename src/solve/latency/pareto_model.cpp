@@ -33,7 +33,9 @@ ParetoModel::ParetoModel(const ExactWindow& source)
     outputs.items.insert(outputs.items.end(), out[op].begin(), out[op].end());
     outputs.closeRow();
     std::uint16_t may = 0;
+    takes_time.push_back(1);
     for (std::size_t d = 0; d < devices; ++d) {
+      if (!(time(op, d) > 0)) takes_time.back() = 0;
       if (time(op, d) < kCannotRun) may |= static_cast<std::uint16_t>(1u << d);
     }
     allowed.push_back(may);

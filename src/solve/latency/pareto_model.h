@@ -62,18 +62,19 @@ class ParetoModel {
 
   const ExactWindow* window;
   std::size_t ops, devices, units;
-  bool ports;                          // transfers are activities
-  std::size_t receive_offset;          // of `Partial::port`
-  bool memory;                         // used bytes belong to a partial schedule
-  bool many_ends;                      // the latest end does: more than one op has no consumer
-  Csr<std::uint16_t> inputs, outputs;  // nets, by op
+  bool ports;                              // transfers are activities
+  std::size_t receive_offset;              // of `Partial::port`
+  bool memory;                             // used bytes belong to a partial schedule
+  bool many_ends;                          // the latest end does: more than one op has no consumer
+  Csr<std::uint16_t> inputs, outputs;      // nets, by op
   std::vector<std::uint16_t> producer;     // by net
   std::vector<std::uint8_t> one_consumer;  // by net
   std::vector<double> way;                 // [(net * devices + from) * devices + to]
   std::vector<double> way_back;            // [(net * devices + to) * devices + from]
-  std::vector<std::uint16_t> allowed;  // devices, by op
-  std::vector<std::uint8_t> timed;     // by net: some pair takes time
-  std::vector<double> tail;            // [op * devices + device], to the exit
+  std::vector<std::uint16_t> allowed;      // devices, by op
+  std::vector<std::uint8_t> takes_time;    // by op: on every device
+  std::vector<std::uint8_t> timed;         // by net: some pair takes time
+  std::vector<double> tail;                // [op * devices + device], to the exit
   Csr<std::uint16_t> unit_ops;
   std::vector<std::uint32_t> symmetric;  // by device: the least device that is the same in every way
 

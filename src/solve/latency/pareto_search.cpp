@@ -15,6 +15,7 @@ ParetoSearch::ParetoSearch(const ExactWindow& window, const WindowLimits& limits
       limits_(limits),
       model_(window),
       bound_(model_),
+      memory_(model_),
       now_(model_),
       next_(model_),
       partial_(model_.start()),
@@ -214,6 +215,7 @@ void ParetoSearch::trySend(std::uint32_t at, std::size_t net, std::size_t device
 
 void ParetoSearch::keep(std::uint32_t ideal, Node node) {
   if (!next_.wants(ideal, partial_, floor_)) return;
+  if (model_.memory && !memory_.mayFit(ideal, partial_)) return;
   const double bound = bound_(model_.ideal(ideal), partial_, target_);
   if (!(bound < target_)) return;
   next_.take(std::max(bound, floor_), static_cast<std::uint32_t>(nodes_.size()));

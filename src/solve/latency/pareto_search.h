@@ -15,6 +15,7 @@
 
 #include "solve/latency/pareto_bound.h"
 #include "solve/latency/pareto_level.h"
+#include "solve/latency/pareto_memory.h"
 #include "solve/latency/pareto_model.h"
 
 namespace allot {
@@ -37,11 +38,12 @@ class ParetoSearch {
   const WindowLimits& limits_;
   ParetoModel model_;
   ParetoBound bound_;
+  ParetoMemory memory_;
   ParetoLevel now_, next_;
   Partial partial_;
   std::vector<Node> nodes_;
   double target_;
-  double floor_ = 0;  // bound of the partial schedule at hand
+  double floor_ = 0;                        // bound of the partial schedule at hand
   std::vector<double> best_;                // by slot of the result
   std::vector<std::uint32_t> best_parent_;  // node before the last op
   std::vector<Node> best_last_;
