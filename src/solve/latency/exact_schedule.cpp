@@ -74,7 +74,9 @@ class ExactSchedule {
     int failed = 0;
     while (!ended() && !stopped()) {
       const double low = progress_.bestBound(), high = target();
-      const double middle = low + std::max({step * low, step * 1e-3, 1.5 * grain_});
+      double middle = low + step * std::max(low, 1e-3);
+      // Half way between two multiples, so that rounding cannot decide.
+      if (grain_ > 0) middle = (std::floor(std::max(middle / grain_, low / grain_ + 1e-3)) + 0.5) * grain_;
       if (search(std::min(middle, high), 0, room(states))) {
         step *= 2;
         continue;
@@ -121,6 +123,7 @@ class ExactSchedule {
     WindowLimits limits{target, width, states, &budget_};
     const WindowResult result = searchWindow(window_, limits);
     states_ += result.states;
+    if (getenv("EXACT_LOG")) fprintf(stderr,"target %g width %zu limit %zu -> complete %d states %zu value %g; best %g bound %g\n",target,width,states,result.complete,result.states,result.best[0].value,progress_.bestValue(),progress_.bestBound());
     const WindowPlan& plan = result.best.front();
     if (plan.value < kNever) {
       found_ = std::min(found_, plan.value);
@@ -132,7 +135,7 @@ class ExactSchedule {
     // Nothing better than what is known: multiples of the grain have nothing between.
     const double known = std::min(progress_.bestValue(), found_);
     if (target >= this->target()) proven_ = true;
-    const double floor = proven_ ? known : target;
+    const double floor = proven_ ? known : grain_ > 0 ? grain_ * std::ceil(target / grain_ - 1e-3) : target;
     if (floor < kNever) progress_.bound(floor * (1 - kRounding), "schedule-exact");
     return true;
   }

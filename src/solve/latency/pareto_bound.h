@@ -29,6 +29,12 @@ class ParetoBound {
   }
   // Devices left for an op to do.
   std::uint16_t domain(std::size_t op) const { return domain_[op]; }
+  // The op cannot start earlier on a device that is left for it.
+  double head(std::size_t op, std::size_t device) const { return head_[op * devices_ + device]; }
+  // Raises every time of the partial schedule that was last bounded to the first moment at which it can
+  // matter to what stays below the target: devices and ports to their next possible use, inputs to the first
+  // possible start of those that read them. No completion below the target is lost.
+  void lift(const Ideal& ideal, Partial& partial) const;
 
  private:
   struct Item {
@@ -57,6 +63,8 @@ class ParetoBound {
   bool loads(const Ideal& ideal, const Partial& partial, double target, double& bound) const;
   bool machines(const Ideal& ideal, const Partial& partial, double target, double& bound);
   double jackson(std::vector<Item>& items);
+  void liftPorts(const Ideal& ideal, Partial& partial) const;
+  void liftEnd(const Ideal& ideal, std::size_t op, Partial& partial) const;
   std::uint16_t startDomain(const Ideal& ideal, const Partial& partial, std::size_t op) const;
 };
 

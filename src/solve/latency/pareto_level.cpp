@@ -15,43 +15,15 @@ void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double floor
     for (std::size_t p = 0; p < model.receive_offset + devices; ++p) time_.push_back(partial.port[p]);
   }
   for (const std::uint16_t op : ideal.live) {
-    const std::size_t from = partial.device[op];
-    key_.push_back(static_cast<std::uint16_t>(from));
-    // The input matters once it is later than all the device it is read on, or ports, wait for anyway.
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::uint16_t n : model.outputs[op]) {
-      const auto& consumers = model.window->nets[n].consumers;
-      bool open = false, holds_device = true;
-      for (const std::uint32_t consumer : consumers) {
-        if (ideal.done.test(consumer)) continue;
-        open = true;
-        holds_device = holds_device && model.takes_time[consumer] != 0;
-      }
-      if (!open) continue;
-      if (!holds_device) {
-        least = 0;
-        break;
-      }
-      const double* ways = &model.way[(n * devices + from) * devices];
-      for (std::size_t d = 0; d < devices; ++d) {
-        if (model.ports && ways[d] > 0)
-          least = std::min(least, std::max(partial.port[from], partial.port[model.receive_offset + d]));
-        else
-          least = std::min(least, partial.free[d] - ways[d]);
-      }
-    }
-    time_.push_back(std::max(partial.end[op], least));
+    key_.push_back(partial.device[op]);
+    time_.push_back(partial.end[op]);
   }
   for (const std::uint16_t net : ideal.nets) {
     const std::uint16_t sent = partial.sent[net];
     key_.push_back(sent);
     for (std::size_t d = 0; d < devices; ++d) {
       if (!((sent >> d) & 1)) continue;
-      bool holds_device = true;
-      for (const std::uint32_t consumer : model.window->nets[net].consumers)
-        holds_device = holds_device && (ideal.done.test(consumer) || model.takes_time[consumer] != 0);
-      const double arrival = partial.arrival[net * devices + d];
-      time_.push_back(holds_device ? std::max(arrival, partial.free[d]) : arrival);
+      time_.push_back(partial.arrival[net * devices + d]);
     }
   }
   for (const std::uint16_t unit : ideal.open_units) key_.push_back(partial.unit_device[unit]);
@@ -64,9 +36,8 @@ void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double floor
   if (model.many_ends) time_.push_back(std::max(partial.value, floor));
 }
 
-void ParetoLevel::read(std::size_t i, Partial& partial) const {
+void ParetoLevel::readState(const State& state, Partial& partial) const {
   const ParetoModel& model = *model_;
-  const State& state = states_[i];
   const Ideal& ideal = model.ideal(state.ideal);
   const std::size_t devices = model.devices;
   const std::uint16_t* key = &keys_[state.key_at];
@@ -119,7 +90,9 @@ bool ParetoLevel::wants(std::uint32_t ideal, const Partial& partial, double floo
   return true;
 }
 
-void ParetoLevel::take(double bound, std::uint32_t node) {
+void ParetoLevel::take(std::uint32_t ideal, const Partial& partial, const Partial& lifted,
+                       const ParetoBound& left, double bound, std::uint32_t node) {
+  write(model_->ideal(ideal), partial, bound);
   const std::size_t count = time_.size();
   for (std::uint32_t at = table_[slot_]; at != kNone; at = states_[at].next) {
     if (states_[at].dead) continue;
@@ -129,16 +102,8 @@ void ParetoLevel::take(double bound, std::uint32_t node) {
     states_[at].dead = i == count;
   }
   const auto index = static_cast<std::uint32_t>(states_.size());
-  State state{bound,
-              keys_.size(),
-              times_.size(),
-              hash_,
-              ideal_,
-              node,
-              kNone,
-              static_cast<std::uint16_t>(key_.size()),
-              static_cast<std::uint16_t>(count),
-              false};
+  State state{bound, keys_.size(), times_.size(), latest_.size(), hash_, ideal_, node, kNone,
+              static_cast<std::uint16_t>(key_.size()), static_cast<std::uint16_t>(count), false};
   if (table_[slot_] == kNone) {
     table_[slot_] = index;
     keys_.insert(keys_.end(), key_.begin(), key_.end());
@@ -150,6 +115,7 @@ void ParetoLevel::take(double bound, std::uint32_t node) {
   }
   times_.insert(times_.end(), time_.begin(), time_.end());
   states_.push_back(state);
+  writeLatest(model_->ideal(ideal), lifted, left, bound);
 }
 
 void ParetoLevel::grow() {
@@ -166,6 +132,7 @@ void ParetoLevel::grow() {
 
 void ParetoLevel::close(std::size_t width) {
   std::erase_if(states_, [](const State& state) { return state.dead; });
+  thinAll();
   const auto better = [](const State& a, const State& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.node < b.node;
   };
@@ -181,6 +148,7 @@ void ParetoLevel::clear() {
   states_.clear();
   keys_.clear();
   times_.clear();
+  latest_.clear();
   std::fill(table_.begin(), table_.end(), kNone);
 }
 

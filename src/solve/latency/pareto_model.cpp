@@ -162,6 +162,7 @@ std::uint32_t ParetoModel::add(const OpMask& done, const std::vector<double>* we
         if (std::all_of(consumers.begin(), consumers.end(), [&](std::uint32_t c) { return done.test(c); }))
           continue;
         live = true;
+        ideal.open_nets.push_back(net);
         if (ports && timed[net]) ideal.nets.push_back(net);
       }
       if (live) ideal.live.push_back(id);

@@ -39,6 +39,7 @@ struct Ideal {
   std::vector<std::uint32_t> child;       // ideal after each ready op, or kUnknown
   std::vector<std::uint16_t> live;        // done ops with a consumer to come
   std::vector<std::uint16_t> nets;        // where ports count: timed nets of live ops with a consumer to come
+  std::vector<std::uint16_t> open_nets;   // all nets of live ops with a consumer to come
   std::vector<std::uint16_t> open_units;  // units begun and not ended
   std::vector<double> weight;             // of devices, for the bound by loads
   double rest_bytes = 0;                  // of units not begun

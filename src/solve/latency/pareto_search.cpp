@@ -19,6 +19,7 @@ ParetoSearch::ParetoSearch(const ExactWindow& window, const WindowLimits& limits
       now_(model_),
       next_(model_),
       partial_(model_.start()),
+      lifted_(partial_),
       target_(limits.target),
       domain_(model_.ops) {
   const std::size_t slots = window.exit == ExactWindow::kNoExit ? 1 : window.devices;
@@ -43,7 +44,8 @@ WindowResult ParetoSearch::run() {
     return std::move(result_);
   }
   const double bound = bound_(model_.ideal(first), partial_, target_);
-  if (bound < target_ && next_.wants(first, partial_, bound)) next_.take(bound, kRoot);
+  if (bound < target_ && next_.wants(first, partial_, bound))
+    next_.take(first, partial_, partial_, bound_, bound, kRoot);
   result_.complete = true;
   while (next_.size() > 0) {
     next_.close(limits_.width);
@@ -214,11 +216,15 @@ void ParetoSearch::trySend(std::uint32_t at, std::size_t net, std::size_t device
 }
 
 void ParetoSearch::keep(std::uint32_t ideal, Node node) {
+  // The cheap questions first: most are dominated as they are.
   if (!next_.wants(ideal, partial_, floor_)) return;
   if (model_.memory && !memory_.mayFit(ideal, partial_)) return;
-  const double bound = bound_(model_.ideal(ideal), partial_, target_);
+  const double bound = std::max(floor_, bound_(model_.ideal(ideal), partial_, target_));
   if (!(bound < target_)) return;
-  next_.take(std::max(bound, floor_), static_cast<std::uint32_t>(nodes_.size()));
+  lifted_ = partial_;
+  bound_.lift(model_.ideal(ideal), lifted_);
+  if (!next_.wants(ideal, lifted_, bound)) return;
+  next_.take(ideal, partial_, lifted_, bound_, bound, static_cast<std::uint32_t>(nodes_.size()));
   nodes_.push_back(node);
   ++result_.states;
 }

@@ -40,7 +40,7 @@ class ParetoSearch {
   ParetoBound bound_;
   ParetoMemory memory_;
   ParetoLevel now_, next_;
-  Partial partial_;
+  Partial partial_, lifted_;
   std::vector<Node> nodes_;
   double target_;
   double floor_ = 0;                        // bound of the partial schedule at hand
