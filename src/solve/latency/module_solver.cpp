@@ -25,7 +25,7 @@ class ModuleSolver {
         parts_(barrierModules(model_).parts),
         table_(model_, parts_) {
     for (const ModuleTable::Module& module : table_.modules)
-      effort_.emplace_back(module.ins, Effort{kFirstStates, 1, 0});
+      effort_.emplace_back(module.ins, Effort{kFirstStates, 1, 0, model_.link_mode == LinkMode::kFree});
   }
 
   bool suitable() const {
@@ -34,6 +34,8 @@ class ModuleSolver {
   }
 
   SolveResult run() {
+    // The narrow beam gives the target that keeps the wider one short.
+    beams(1);
     beams(kFirstWidth);
     while (!stopped()) {
       const ModuleTable::Distances low = table_.distances(false);
@@ -50,8 +52,9 @@ class ModuleSolver {
     std::size_t states;
     double step;  // of the target, as a share of an even split of what is open
     int failed;
+    bool relaxed;  // what can be had without ports is known
   };
-  static constexpr std::size_t kFirstStates = 5'000, kFirstWidth = 50;
+  static constexpr std::size_t kFirstStates = 5'000, kFirstWidth = 20;
 
   const Budget& budget_;
   Progress& progress_;
@@ -69,11 +72,23 @@ class ModuleSolver {
                        table_.modules.size(), searches_, states_);
   }
 
+  // What is behind a module as tails of its exit.
+  ExactWindow windowWithTails(std::size_t m, std::size_t in, const ModuleTable::Distances& low) const {
+    ExactWindow window = table_.windowFrom(m, in);
+    if (table_.modules[m].has_exit) {
+      for (std::size_t out = 0; out < table_.modules[m].outs; ++out)
+        window.tail[window.exit * window.devices + out] = low.behind[m][out];
+    }
+    return window;
+  }
+
   void beams(std::size_t width) {
+    const ModuleTable::Distances low = table_.distances(false);
     for (std::size_t m = 0; m < table_.modules.size(); ++m) {
       for (std::size_t in = 0; in < table_.modules[m].ins; ++in) {
         if (stopped()) return;
-        if (table_.modules[m].in_runs[in]) search(m, in, table_.windowFrom(m, in), kNever, width, 0);
+        if (table_.modules[m].in_runs[in])
+          search(m, in, windowWithTails(m, in, low), progress_.bestValue() - low.before[m][in], width, 0);
       }
     }
     report();
@@ -95,6 +110,24 @@ class ModuleSolver {
       cost.lower = std::max(cost.lower, std::min(cost.plan.end, target - tail));
     }
     return result.complete;
+  }
+
+  // The same without ports, where the search is far smaller: it only raises lower costs.
+  bool searchRelaxed(std::size_t m, std::size_t in, ExactWindow window, double target, Effort& effort) {
+    ModuleTable::Module& module = table_.modules[m];
+    window.link_mode = LinkMode::kFree;
+    const WindowResult result = searchWindow(window, {target, 0, effort.states, &budget_});
+    states_ += result.states;
+    ++searches_;
+    if (!result.complete) return false;
+    for (std::size_t out = 0; out < module.outs; ++out) {
+      double& lower = module.cost[in * module.outs + out].lower;
+      const double tail = module.has_exit ? window.tail[window.exit * window.devices + out] : 0;
+      const double end = result.best[out].end;
+      effort.relaxed = effort.relaxed || end < kNever;
+      lower = std::max(lower, std::min(end * (1 - 1e-12), target - tail));
+    }
+    return true;
   }
 
   // Works on one module of the least path. False when nothing is left to do.
@@ -126,16 +159,12 @@ class ModuleSolver {
     Effort& effort = effort_[chosen][chosen_in];
     const double slack = best < kNever ? std::max(best - low.total, 1e-9 * best) : low.total;
     const double share = slack * std::min(1.0, effort.step / static_cast<double>(open));
-    ExactWindow window = table_.windowFrom(chosen, chosen_in);
-    const ModuleTable::Module& module = table_.modules[chosen];
-    if (module.has_exit) {
-      for (std::size_t out = 0; out < module.outs; ++out)
-        window.tail[window.exit * window.devices + out] = low.behind[chosen][out];
-    }
+    const ExactWindow window = windowWithTails(chosen, chosen_in, low);
     const double before = low.before[chosen][chosen_in];
     double target = low.total - before + share;
     if (best < kNever) target = std::min(target, best * (1 + kRounding) - before);
-    const bool complete = search(chosen, chosen_in, window, target, 0, effort.states);
+    const bool complete = effort.relaxed ? search(chosen, chosen_in, window, target, 0, effort.states)
+                                         : searchRelaxed(chosen, chosen_in, window, target, effort);
     if (getenv("EXACT_LOG"))
       fprintf(stderr, "%.2fs bound %.6f best %.6f module %zu (%zu ops) in %zu step %.3g limit %zu %s\n",
               budget_.elapsedSeconds(), low.total * 1e3, best * 1e3, chosen, window.opCount(), chosen_in,

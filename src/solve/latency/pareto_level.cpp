@@ -102,8 +102,17 @@ void ParetoLevel::take(std::uint32_t ideal, const Partial& partial, const Partia
     states_[at].dead = i == count;
   }
   const auto index = static_cast<std::uint32_t>(states_.size());
-  State state{bound, keys_.size(), times_.size(), latest_.size(), hash_, ideal_, node, kNone,
-              static_cast<std::uint16_t>(key_.size()), static_cast<std::uint16_t>(count), false};
+  State state{bound,
+              keys_.size(),
+              times_.size(),
+              latest_.size(),
+              hash_,
+              ideal_,
+              node,
+              kNone,
+              static_cast<std::uint16_t>(key_.size()),
+              static_cast<std::uint16_t>(count),
+              false};
   if (table_[slot_] == kNone) {
     table_[slot_] = index;
     keys_.insert(keys_.end(), key_.begin(), key_.end());

@@ -2,11 +2,12 @@
 //
 // One dominates another when whatever completes the other below the target completes it too, no later. Times
 // of the dominated one count from the first moment on at which they can matter (ParetoBound::lift).
-// Same ops done, same devices of live ops, same transfers made: each time (and used bytes) is no larger. Found
+// Same ops done, same devices of live ops, same transfers made: each time (and used bytes) is no larger.
+// Found
 //   by hashing as they come.
 // Same ops done only: besides, each input that the other may read somewhere is there no later than the other
-//   can have it there; or neither has sent it there, both from the same device. Such pairs are looked for when
-//   the round is closed, each against those of its ideal with the best bounds.
+//   can have it there; or neither has sent it there, both from the same device. Such pairs are looked for
+//   when the round is closed, each against those of its ideal with the best bounds.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ class ParetoLevel {
   double boundOf(std::size_t i) const { return states_[i].bound; }
   void read(std::size_t i, Partial& partial) const { readState(states_[i], partial); }
   std::size_t bytes() const {
-    return states_.capacity() * sizeof(State) + keys_.capacity() * 2 + times_.capacity() * 8 + latest_.capacity() * 4 +
-           table_.capacity() * 4;
+    return states_.capacity() * sizeof(State) + keys_.capacity() * 2 + times_.capacity() * 8 +
+           latest_.capacity() * 4 + table_.capacity() * 4;
   }
 
  private:

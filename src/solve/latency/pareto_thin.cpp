@@ -24,7 +24,8 @@ float above(double x) {
 }  // namespace
 
 // Devices, ports, bytes, value; then for each open net its end and, by device, when it is needed there.
-void ParetoLevel::writeLatest(const Ideal& ideal, const Partial& lifted, const ParetoBound& left, double bound) {
+void ParetoLevel::writeLatest(const Ideal& ideal, const Partial& lifted, const ParetoBound& left,
+                              double bound) {
   const ParetoModel& model = *model_;
   const std::size_t devices = model.devices;
   for (std::size_t d = 0; d < devices; ++d) latest_.push_back(below(lifted.free[d]));
@@ -55,10 +56,11 @@ void ParetoLevel::writeLatest(const Ideal& ideal, const Partial& lifted, const P
       const double way = model.transfer(n, from, d);
       double there = lifted.end[producer] + way;
       if (model.ports && way > 0)
-        there = (lifted.sent[n] >> d) & 1
-                    ? lifted.arrival[n * devices + d]
-                    : std::max({lifted.end[producer], lifted.port[from], lifted.port[model.receive_offset + d]}) +
-                          way;
+        there =
+            (lifted.sent[n] >> d) & 1
+                ? lifted.arrival[n * devices + d]
+                : std::max({lifted.end[producer], lifted.port[from], lifted.port[model.receive_offset + d]}) +
+                      way;
       latest_.push_back(below(std::max(there, first)));
     }
   }
@@ -120,8 +122,9 @@ bool ParetoLevel::dominates(const Ideal& ideal, const State& a, const float* ear
       if (!model.timed[n] || earliest[at] > latest[at]) return false;
       const auto live = static_cast<std::size_t>(
           std::lower_bound(ideal.live.begin(), ideal.live.end(), model.producer[n]) - ideal.live.begin());
-      const auto sent = ideal.live.size() +
-                        static_cast<std::size_t>(std::find(ideal.nets.begin(), ideal.nets.end(), n) - ideal.nets.begin());
+      const auto sent =
+          ideal.live.size() +
+          static_cast<std::size_t>(std::find(ideal.nets.begin(), ideal.nets.end(), n) - ideal.nets.begin());
       if (a_key[live] != b_key[live] || ((a_key[sent] >> d) & 1) || ((b_key[sent] >> d) & 1)) return false;
       if (a_key[sent] != 0 && model.one_consumer[n]) return false;
     }
