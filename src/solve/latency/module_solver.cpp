@@ -175,7 +175,7 @@ class ModuleSolver {
     } else {
       effort.step /= 2;
       // A better plan lowers all targets.
-      if (++effort.failed % 3 == 1) search(chosen, chosen_in, window, kNever, effort.states / 50, 0);
+      if (++effort.failed % 3 == 1) search(chosen, chosen_in, window, best - before, effort.states / 50, 0);
       if (effort.failed % 3 == 0) effort.states *= 4, effort.step *= 8;
     }
     report();

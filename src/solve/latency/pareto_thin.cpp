@@ -10,7 +10,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr float kNeverFloat = std::numeric_limits<float>::infinity();
 // Comparisons of one state with better ones of its ideal.
-constexpr std::size_t kMostCompared = 300;
+constexpr std::size_t kMostCompared = 50;
 
 float below(double x) {
   const auto near = static_cast<float>(x);
