@@ -67,32 +67,31 @@ class ExactSchedule {
   }
 
   SolveResult run() {
-    std::size_t width = kFirstWidth, states = kFirstStates;
-    search(target(), width, 0);
-    if (!ended()) search(target(), 0, room(states));
-    double step = 0.02;
-    int failed = 0;
+    search(target(), kFirstWidth, 0);
+    if (!ended()) search(target(), 0, room(kFirstStates));
+    Stage whole, relaxed;
+    bool open = model_.link_mode != LinkMode::kFree;
+    std::size_t width = kFirstWidth;
     while (!ended() && !stopped()) {
-      const double low = progress_.bestBound(), high = target();
-      double middle = low + step * std::max(low, 1e-3);
-      // Half way between two multiples, so that rounding cannot decide.
-      if (grain_ > 0) middle = (std::floor(std::max(middle / grain_, low / grain_ + 1e-3)) + 0.5) * grain_;
-      if (search(std::min(middle, high), 0, room(states))) {
-        step *= 2;
+      if (open && relaxed.states <= 4 * whole.states) {
+        advance(relaxed, [&](double below) { return searchRelaxed(below, room(relaxed.states), open); });
         continue;
       }
-      step = std::min(step, high < kNever && low > 0 ? high / low - 1 : step) / 2;
-      if (++failed % 2 != 0) continue;
-      states *= 4;
-      width *= 4;
-      step *= 4;
-      search(target(), width, 0);
+      const std::size_t states = whole.states;
+      advance(whole, [&](double below) { return search(below, 0, room(whole.states)); });
+      if (whole.states > states) search(target(), width *= 4, 0);
     }
     return result();
   }
 
  private:
   static constexpr std::size_t kFirstWidth = 32, kFirstStates = 5'000;
+  // Targets and limits grow with success and failure.
+  struct Stage {
+    std::size_t states = kFirstStates;
+    double step = 0.02;
+    int failed = 0;
+  };
 
   const Problem& problem_;
   const Budget& budget_;
@@ -116,6 +115,35 @@ class ExactSchedule {
     const double best = std::min(progress_.bestValue(), found_);
     if (!(best < kNever)) return kNever;
     return best - std::max(best * kRounding, grain_ * (1 - 1e-3));
+  }
+
+  template <class Try>
+  void advance(Stage& stage, Try&& attempt) {
+    const double low = progress_.bestBound(), high = target();
+    double middle = low + stage.step * std::max(low, 1e-3);
+    // Half way between two multiples, so that rounding cannot decide.
+    if (grain_ > 0) middle = (std::floor(std::max(middle / grain_, low / grain_ + 1e-3)) + 0.5) * grain_;
+    if (attempt(std::min(middle, high))) {
+      stage.step *= 1.5;
+      return;
+    }
+    stage.step = std::min(stage.step, high < kNever && low > 0 ? high / low - 1 : stage.step) / 2;
+    if (++stage.failed % 2 != 0) return;
+    stage.states *= 4;
+  }
+
+  // Without ports the search is far smaller and its least value is a bound; `open` ends when it is known.
+  bool searchRelaxed(double target, std::size_t states, bool& open) {
+    ExactWindow window = window_;
+    window.link_mode = LinkMode::kFree;
+    const WindowResult result = searchWindow(window, {target, 0, states, &budget_});
+    states_ += result.states;
+    if (!result.complete) return false;
+    const WindowPlan& plan = result.best.front();
+    open = !(plan.value < kNever) && target < this->target();
+    if (plan.value < kNever) progress_.plan(planOf(model_, {plan.device, plan.start, {}}), "schedule-exact");
+    progress_.bound(std::min(target, plan.value) * (1 - kRounding), "schedule-exact");
+    return true;
   }
 
   // True when the search looked at everything below the target.
