@@ -151,10 +151,6 @@ class ExactSchedule {
     WindowLimits limits{target, width, states, &budget_};
     const WindowResult result = searchWindow(window_, limits);
     states_ += result.states;
-    if (getenv("EXACT_LOG"))
-      fprintf(stderr, "target %g width %zu limit %zu -> complete %d states %zu value %g; best %g bound %g\n",
-              target, width, states, result.complete, result.states, result.best[0].value,
-              progress_.bestValue(), progress_.bestBound());
     const WindowPlan& plan = result.best.front();
     if (plan.value < kNever) {
       found_ = std::min(found_, plan.value);

@@ -139,17 +139,16 @@ void ParetoLevel::grow() {
   }
 }
 
-void ParetoLevel::close(std::size_t width) {
+void ParetoLevel::close(std::size_t width, const Budget* budget) {
   std::erase_if(states_, [](const State& state) { return state.dead; });
-  thinAll();
+  thinAll(budget);
+  if (width == 0 || states_.size() <= width) return;
   const auto better = [](const State& a, const State& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.node < b.node;
   };
-  if (width > 0 && states_.size() > width) {
-    std::nth_element(states_.begin(), states_.begin() + static_cast<std::ptrdiff_t>(width), states_.end(),
-                     better);
-    states_.resize(width);
-  }
+  std::nth_element(states_.begin(), states_.begin() + static_cast<std::ptrdiff_t>(width), states_.end(),
+                   better);
+  states_.resize(width);
   std::sort(states_.begin(), states_.end(), better);
 }
 

@@ -27,8 +27,8 @@ class ParetoLevel {
   // Takes it, with the times as they are and as lifted, and the devices left by the bound.
   void take(std::uint32_t ideal, const Partial& partial, const Partial& lifted, const ParetoBound& left,
             double bound, std::uint32_t node);
-  // Drops what became dominated and keeps the `width` best (0 = all), best bounds first.
-  void close(std::size_t width);
+  // Drops what became dominated and keeps the `width` best (0 = all), in the order in which they came.
+  void close(std::size_t width, const Budget* budget);
   void clear();
 
   std::size_t size() const { return states_.size(); }
@@ -72,8 +72,8 @@ class ParetoLevel {
   void writeLatest(const Ideal& ideal, const Partial& lifted, const ParetoBound& left, double bound);
   void writeEarliest(const Ideal& ideal, const State& state);
   bool dominates(const Ideal& ideal, const State& a, const float* earliest, const State& b) const;
-  void thin(std::vector<std::uint32_t>& group);
-  void thinAll();
+  void thin(std::vector<std::uint32_t>& group, const Budget* budget);
+  void thinAll(const Budget* budget);
 };
 
 }  // namespace allot

@@ -49,11 +49,11 @@ WindowResult ParetoSearch::run() {
     next_.take(first, partial_, partial_, bound_, bound, kRoot);
   result_.complete = true;
   while (next_.size() > 0) {
-    next_.close(limits_.width);
+    next_.close(limits_.width, limits_.budget);
     std::swap(now_, next_);
     next_.clear();
     for (std::size_t i = 0; i < now_.size(); ++i) {
-      if ((i & 63) == 0 && outOfLimits()) {
+      if ((i & 15) == 0 && outOfLimits()) {
         result_.complete = false;
         break;
       }

@@ -132,7 +132,7 @@ bool ParetoLevel::dominates(const Ideal& ideal, const State& a, const float* ear
   return true;
 }
 
-void ParetoLevel::thin(std::vector<std::uint32_t>& group) {
+void ParetoLevel::thin(std::vector<std::uint32_t>& group, const Budget* budget) {
   const Ideal& ideal = model_->ideal(states_[group.front()].ideal);
   std::sort(group.begin(), group.end(), [&](std::uint32_t a, std::uint32_t b) {
     return states_[a].bound != states_[b].bound ? states_[a].bound < states_[b].bound : a < b;
@@ -140,7 +140,10 @@ void ParetoLevel::thin(std::vector<std::uint32_t>& group) {
   earliest_.clear();
   std::vector<std::uint32_t> kept;
   std::size_t length = 0;
+  std::size_t looked = 0;
   for (const std::uint32_t at : group) {
+    // What is not compared stays.
+    if (budget != nullptr && (++looked & 1023) == 0 && budget->stopped()) return;
     State& state = states_[at];
     for (std::size_t k = 0; k < kept.size() && !state.dead; ++k)
       state.dead = dominates(ideal, states_[kept[k]], &earliest_[k * length], state);
@@ -151,7 +154,7 @@ void ParetoLevel::thin(std::vector<std::uint32_t>& group) {
   }
 }
 
-void ParetoLevel::thinAll() {
+void ParetoLevel::thinAll(const Budget* budget) {
   std::vector<std::uint32_t> order(states_.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
@@ -160,8 +163,9 @@ void ParetoLevel::thinAll() {
   for (std::size_t i = 0; i < order.size(); ++i) {
     group.push_back(order[i]);
     if (i + 1 < order.size() && states_[order[i + 1]].ideal == states_[order[i]].ideal) continue;
-    if (group.size() > 1) thin(group);
+    if (group.size() > 1) thin(group, budget);
     group.clear();
+    if (budget != nullptr && (i & 255) == 0 && budget->stopped()) break;
   }
   std::erase_if(states_, [](const State& state) { return state.dead; });
 }
