@@ -25,7 +25,8 @@ TEST(ScheduleExact, AgreesWithEnumeration) {
   int plans = 0, none = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
     const bool large = seed % 40 == 0;
-    const Problem problem = randomProblem(seed, Goal::kLatency, large ? RandomLimits{6, 2} : RandomLimits{4, 3});
+    const Problem problem =
+        randomProblem(seed, Goal::kLatency, large ? RandomLimits{6, 2} : RandomLimits{4, 3});
     if (problem.modes.model != LatencyModel::kEvents) continue;
     const bool live = problem.modes.memory == MemoryModel::kLive;
     if (live && (seed % 20 != 0 || problem.opCount() > 3)) continue;  // the grid of enumeration is slow

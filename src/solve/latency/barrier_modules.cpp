@@ -69,14 +69,22 @@ Modules barrierModules(const ScheduleModel& model) {
   for (const Jump& jump : jumps) spans.push_back(jump.span());
   std::sort(spans.begin(), spans.end(), std::greater<>());
   spans.erase(std::unique(spans.begin(), spans.end()), spans.end());
-  Modules best;
-  for (const std::uint32_t span : spans) {
+  const auto modulesFor = [&](std::uint32_t span) {
     Modules found;
     found.parts = cut(comparable, jumps, span, found.dropped_jumps);
-    if (best.parts.empty() || largest(found.parts) < largest(best.parts)) best = std::move(found);
-    if (largest(best.parts) <= kWantedModule) break;
+    return found;
+  };
+  // Fewer jumps kept, smaller modules: the longest that leaves them small enough.
+  const std::size_t wanted = std::max(kWantedModule, largest(modulesFor(0).parts));
+  std::size_t low = 0, high = spans.size() - 1;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (largest(modulesFor(spans[middle]).parts) <= wanted)
+      high = middle;
+    else
+      low = middle + 1;
   }
-  return best;
+  return modulesFor(spans[low]);
 }
 
 }  // namespace allot

@@ -7,7 +7,7 @@
 // device). Where modules would be large, the longest jumps are dropped first, and barriers hold in spite of
 // them. Four things then cross barriers besides the device, and where they do the sum over modules is a bound
 // only: dropped jumps, a launch gap longer than the barrier, units with ops in several modules, and memory.
-// O(ops + edges) for each length of a jump that is tried.
+// O((ops + edges) log jumps).
 #pragma once
 
 #include <cstdint>

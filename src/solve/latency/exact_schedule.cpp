@@ -16,6 +16,39 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // Bounds are sums in another order than the schedule's: taken off before one is reported or compared.
 constexpr double kRounding = 1e-10;
 
+// The largest time of which all times of the window are multiples, or 0 where it is too small to matter.
+// Every latency is a sum of times along a path, so it is a multiple too.
+double grain(const ExactWindow& window) {
+  std::vector<double> times;
+  const auto add = [&](double time) {
+    if (time > 0 && time < kCannotRun) times.push_back(time);
+  };
+  std::for_each(window.seconds.begin(), window.seconds.end(), add);
+  std::for_each(window.launch.begin(), window.launch.end(), add);
+  for (const ExactWindow::Net& net : window.nets) std::for_each(net.seconds.begin(), net.seconds.end(), add);
+  if (times.empty()) return 0;
+  const double largest = *std::max_element(times.begin(), times.end());
+  double common = 0;
+  for (double time : times) {
+    // Euclid; what is left below rounding counts as nothing.
+    while (time > 1e-6 * largest) {
+      const double rest = common > 0 ? std::fabs(time - common * std::round(time / common)) : time;
+      if (common == 0) {
+        common = time;
+        break;
+      }
+      if (rest <= 1e-9 * largest) break;
+      time = common;
+      common = rest;
+    }
+    if (common < 1e-3 * largest) return 0;
+  }
+  for (const double time : times) {
+    if (std::fabs(time - common * std::round(time / common)) > 1e-9 * common) return 0;
+  }
+  return common;
+}
+
 class ExactSchedule {
  public:
   ExactSchedule(const Problem& problem, const Budget& budget, Progress& progress)
@@ -30,26 +63,36 @@ class ExactSchedule {
       for (std::size_t op = 0; op < model_.opCount(); ++op)
         window_.unit_bytes[window_.unit[op]] = model_.unit_bytes[model_.unit[op]];
     }
+    grain_ = grain(window_);
   }
 
   SolveResult run() {
-    std::size_t width = 32, states = 20'000;
-    while (true) {
-      search(target(), width, 0);
-      if (proven_ || progress_.done()) return ended();
-      search(target(), 0, room(states));
-      if (proven_ || progress_.done()) return ended();
-      if (stopped()) break;
-      raiseBound(states);
-      if (proven_ || progress_.done()) return ended();
-      if (stopped()) break;
-      width *= 4;
-      states *= 4;
+    search(target(), kFirstWidth, 0);
+    if (!ended()) search(target(), 0, room(kFirstStates));
+    Stage whole, relaxed;
+    bool open = model_.link_mode != LinkMode::kFree;
+    std::size_t width = kFirstWidth;
+    while (!ended() && !stopped()) {
+      if (open && relaxed.states <= 4 * whole.states) {
+        advance(relaxed, [&](double below) { return searchRelaxed(below, room(relaxed.states), open); });
+        continue;
+      }
+      const std::size_t states = whole.states;
+      advance(whole, [&](double below) { return search(below, 0, room(whole.states)); });
+      if (whole.states > states) search(target(), width *= 4, 0);
     }
-    return {SolveEnd::kStopped, ""};
+    return result();
   }
 
  private:
+  static constexpr std::size_t kFirstWidth = 32, kFirstStates = 5'000;
+  // Targets and limits grow with success and failure.
+  struct Stage {
+    std::size_t states = kFirstStates;
+    double step = 0.02;
+    int failed = 0;
+  };
+
   const Problem& problem_;
   const Budget& budget_;
   Progress& progress_;
@@ -57,10 +100,11 @@ class ExactSchedule {
   ExactWindow window_;
   std::size_t states_ = 0;
   double found_ = kNever;  // least value met here, whether or not the plan was accepted
-  bool proven_ = false, memory_out_ = false;
+  double grain_ = 0;
+  bool proven_ = false;
 
   bool stopped() const {
-    return memory_out_ || budget_.stopped() || (budget_.work_limit > 0 && states_ >= budget_.work_limit);
+    return budget_.stopped() || (budget_.work_limit > 0 && states_ >= budget_.work_limit);
   }
   std::size_t room(std::size_t states) const {
     if (budget_.work_limit == 0) return states;
@@ -69,7 +113,37 @@ class ExactSchedule {
   }
   double target() const {
     const double best = std::min(progress_.bestValue(), found_);
-    return best < kNever ? best * (1 - kRounding) : kNever;
+    if (!(best < kNever)) return kNever;
+    return best - std::max(best * kRounding, grain_ * (1 - 1e-3));
+  }
+
+  template <class Try>
+  void advance(Stage& stage, Try&& attempt) {
+    const double low = progress_.bestBound(), high = target();
+    double middle = low + stage.step * std::max(low, 1e-3);
+    // Half way between two multiples, so that rounding cannot decide.
+    if (grain_ > 0) middle = (std::floor(std::max(middle / grain_, low / grain_ + 1e-3)) + 0.5) * grain_;
+    if (attempt(std::min(middle, high))) {
+      stage.step *= 1.5;
+      return;
+    }
+    stage.step = std::min(stage.step, high < kNever && low > 0 ? high / low - 1 : stage.step) / 2;
+    if (++stage.failed % 2 != 0) return;
+    stage.states *= 4;
+  }
+
+  // Without ports the search is far smaller and its least value is a bound; `open` ends when it is known.
+  bool searchRelaxed(double target, std::size_t states, bool& open) {
+    ExactWindow window = window_;
+    window.link_mode = LinkMode::kFree;
+    const WindowResult result = searchWindow(window, {target, 0, states, &budget_});
+    states_ += result.states;
+    if (!result.complete) return false;
+    const WindowPlan& plan = result.best.front();
+    open = !(plan.value < kNever) && target < this->target();
+    if (plan.value < kNever) progress_.plan(planOf(model_, {plan.device, plan.start, {}}), "schedule-exact");
+    progress_.bound(std::min(target, plan.value) * (1 - kRounding), "schedule-exact");
+    return true;
   }
 
   // True when the search looked at everything below the target.
@@ -77,7 +151,6 @@ class ExactSchedule {
     WindowLimits limits{target, width, states, &budget_};
     const WindowResult result = searchWindow(window_, limits);
     states_ += result.states;
-    if (states == 0 && width == 0 && !result.complete && !budget_.stopped()) memory_out_ = true;
     const WindowPlan& plan = result.best.front();
     if (plan.value < kNever) {
       found_ = std::min(found_, plan.value);
@@ -86,25 +159,18 @@ class ExactSchedule {
       progress_.plan(planOf(model_, schedule), "schedule-exact");
     }
     if (!result.complete) return false;
-    const double floor = std::min(target, found_ * (1 - kRounding));
-    if (floor < kNever) progress_.bound(floor * (1 - kRounding), "schedule-exact");
+    // Nothing better than what is known: multiples of the grain have nothing between.
+    const double known = std::min(progress_.bestValue(), found_);
     if (target >= this->target()) proven_ = true;
+    const double floor = proven_ ? known : grain_ > 0 ? grain_ * std::ceil(target / grain_ - 1e-3) : target;
+    if (floor < kNever) progress_.bound(floor * (1 - kRounding), "schedule-exact");
     return true;
   }
 
-  // Refutes targets between bound and value, halving the distance to the last that was too much.
-  void raiseBound(std::size_t states) {
-    double high = target();
-    if (!(high < kNever)) return;
-    for (int tries = 0; tries < 5 && !stopped() && !proven_; ++tries) {
-      const double low = progress_.bestBound();
-      if (high - low < 1e-3 * high) return;
-      const double middle = (low + high) / 2;
-      if (!search(middle, 0, room(states))) high = middle;
-    }
-  }
+  bool ended() const { return proven_ || progress_.done(); }
 
-  SolveResult ended() const {
+  SolveResult result() const {
+    if (!ended()) return {SolveEnd::kStopped, ""};
     const std::string proof = fmt::format("search of all schedules, {} partial schedules kept", states_);
     // Under live memory, or where a plan was refused, only the bound holds.
     const bool settled =

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 
 #include "solve/latency/barrier_modules.h"
@@ -15,25 +13,19 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-10;
+constexpr std::size_t kMostOps = 20'000;
 
 class ModuleSolver {
  public:
-  ModuleSolver(const Problem& problem, const Budget& budget, Progress& progress)
-      : budget_(budget),
-        progress_(progress),
-        model_(problem),
-        parts_(barrierModules(model_).parts),
-        table_(model_, parts_) {
+  ModuleSolver(const ScheduleModel& model, const Modules& modules, const Budget& budget, Progress& progress)
+      : budget_(budget), progress_(progress), model_(model), table_(model, modules.parts) {
     for (const ModuleTable::Module& module : table_.modules)
-      effort_.emplace_back(module.ins, Effort{kFirstStates, 1, 0});
-  }
-
-  bool suitable() const {
-    return std::all_of(parts_.begin(), parts_.end(),
-                       [](const BarrierModule& part) { return part.ops.size() <= ExactWindow::kMaxOps; });
+      effort_.emplace_back(module.ins, Effort{kFirstStates, 1, 0, model_.link_mode == LinkMode::kFree});
   }
 
   SolveResult run() {
+    // The narrow beam gives the target that keeps the wider one short.
+    beams(1);
     beams(kFirstWidth);
     while (!stopped()) {
       const ModuleTable::Distances low = table_.distances(false);
@@ -50,14 +42,15 @@ class ModuleSolver {
     std::size_t states;
     double step;  // of the target, as a share of an even split of what is open
     int failed;
+    bool relaxed;  // what can be had without ports is known
   };
-  static constexpr std::size_t kFirstStates = 5'000, kFirstWidth = 50;
+  static constexpr std::size_t kFirstStates = 5'000, kFirstWidth = 20;
 
   const Budget& budget_;
   Progress& progress_;
-  ScheduleModel model_;
-  std::vector<BarrierModule> parts_;
+  const ScheduleModel& model_;
   ModuleTable table_;
+  double reported_ = kNever;  // sum of upper costs along their least path that was last made a plan
   std::vector<std::vector<Effort>> effort_;  // by module and entry device
   std::size_t states_ = 0, searches_ = 0;
 
@@ -69,11 +62,31 @@ class ModuleSolver {
                        table_.modules.size(), searches_, states_);
   }
 
+  // The least sum of costs is no more than this, whether or not the plan was accepted as a whole.
+  double upper() const { return std::min(progress_.bestValue(), reported_); }
+  std::size_t room(std::size_t states) const {
+    if (budget_.work_limit == 0) return states;
+    return std::max<std::size_t>(
+        1, std::min(states, budget_.work_limit - std::min(budget_.work_limit, states_)));
+  }
+
+  // What is behind a module as tails of its exit.
+  ExactWindow windowWithTails(std::size_t m, std::size_t in, const ModuleTable::Distances& low) const {
+    ExactWindow window = table_.windowFrom(m, in);
+    if (table_.modules[m].has_exit) {
+      for (std::size_t out = 0; out < table_.modules[m].outs; ++out)
+        window.tail[window.exit * window.devices + out] = low.behind[m][out];
+    }
+    return window;
+  }
+
   void beams(std::size_t width) {
+    const ModuleTable::Distances low = table_.distances(false);
     for (std::size_t m = 0; m < table_.modules.size(); ++m) {
       for (std::size_t in = 0; in < table_.modules[m].ins; ++in) {
         if (stopped()) return;
-        if (table_.modules[m].in_runs[in]) search(m, in, table_.windowFrom(m, in), kNever, width, 0);
+        if (table_.modules[m].in_runs[in])
+          search(m, in, windowWithTails(m, in, low), upper() - low.before[m][in], width, 0);
       }
     }
     report();
@@ -83,7 +96,7 @@ class ModuleSolver {
   bool search(std::size_t m, std::size_t in, const ExactWindow& window, double target, std::size_t width,
               std::size_t states) {
     ModuleTable::Module& module = table_.modules[m];
-    WindowResult result = searchWindow(window, {target, width, states, &budget_});
+    WindowResult result = searchWindow(window, {target, width, states > 0 ? room(states) : 0, &budget_});
     states_ += result.states;
     ++searches_;
     for (std::size_t out = 0; out < module.outs; ++out) {
@@ -97,9 +110,27 @@ class ModuleSolver {
     return result.complete;
   }
 
+  // The same without ports, where the search is far smaller: it only raises lower costs.
+  bool searchRelaxed(std::size_t m, std::size_t in, ExactWindow window, double target, Effort& effort) {
+    ModuleTable::Module& module = table_.modules[m];
+    window.link_mode = LinkMode::kFree;
+    const WindowResult result = searchWindow(window, {target, 0, room(effort.states), &budget_});
+    states_ += result.states;
+    ++searches_;
+    if (!result.complete) return false;
+    for (std::size_t out = 0; out < module.outs; ++out) {
+      double& lower = module.cost[in * module.outs + out].lower;
+      const double tail = module.has_exit ? window.tail[window.exit * window.devices + out] : 0;
+      const double end = result.best[out].end;
+      effort.relaxed = effort.relaxed || end < kNever;
+      lower = std::max(lower, std::min(end * (1 - 1e-12), target - tail));
+    }
+    return true;
+  }
+
   // Works on one module of the least path. False when nothing is left to do.
   bool improve(const ModuleTable::Distances& low) {
-    const double best = progress_.bestValue();
+    const double best = upper();
     std::size_t chosen = table_.modules.size(), chosen_in = 0, open = 0, in = 0;
     double most = 0;
     for (std::size_t m = 0; m < table_.modules.size(); ++m) {
@@ -126,26 +157,20 @@ class ModuleSolver {
     Effort& effort = effort_[chosen][chosen_in];
     const double slack = best < kNever ? std::max(best - low.total, 1e-9 * best) : low.total;
     const double share = slack * std::min(1.0, effort.step / static_cast<double>(open));
-    ExactWindow window = table_.windowFrom(chosen, chosen_in);
-    const ModuleTable::Module& module = table_.modules[chosen];
-    if (module.has_exit) {
-      for (std::size_t out = 0; out < module.outs; ++out)
-        window.tail[window.exit * window.devices + out] = low.behind[chosen][out];
-    }
+    const ExactWindow window = windowWithTails(chosen, chosen_in, low);
     const double before = low.before[chosen][chosen_in];
     double target = low.total - before + share;
     if (best < kNever) target = std::min(target, best * (1 + kRounding) - before);
-    const bool complete = search(chosen, chosen_in, window, target, 0, effort.states);
-    if (getenv("EXACT_LOG"))
-      fprintf(stderr, "%.2fs bound %.6f best %.6f module %zu (%zu ops) in %zu step %.3g limit %zu %s\n",
-              budget_.elapsedSeconds(), low.total * 1e3, best * 1e3, chosen, window.opCount(), chosen_in,
-              effort.step, effort.states, complete ? "ok" : "-");
+    const bool complete = effort.relaxed ? search(chosen, chosen_in, window, target, 0, effort.states)
+                                         : searchRelaxed(chosen, chosen_in, window, target, effort);
     if (complete) {
       effort.step *= 2;
       effort.failed = 0;
     } else {
       effort.step /= 2;
-      if (++effort.failed % 3 == 0) effort.states *= 4, effort.step *= 8;
+      // A better plan lowers all targets.
+      if (++effort.failed % 3 == 1) search(chosen, chosen_in, window, best - before, effort.states / 50, 0);
+      if (effort.failed % 3 == 0) effort.states *= 4, effort.step *= 8;
     }
     report();
     return true;
@@ -154,7 +179,8 @@ class ModuleSolver {
   // The plan along the least path of upper costs.
   void report() {
     const ModuleTable::Distances high = table_.distances(true);
-    if (!(high.total < progress_.bestValue() * (1 - kRounding))) return;
+    if (!(high.total < upper() * (1 - kRounding))) return;
+    reported_ = high.total;
     Schedule schedule;
     schedule.device.assign(model_.opCount(), 0);
     schedule.start.assign(model_.opCount(), 0);
@@ -181,13 +207,17 @@ class ModuleSolver {
 
 bool moduleSolverAccepts(const Problem& problem) {
   return problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents &&
-         problem.opCount() > 1 && problem.deviceCount() <= ExactWindow::kMaxDevices;
+         problem.opCount() > 1 && problem.opCount() <= kMostOps &&
+         problem.deviceCount() <= ExactWindow::kMaxDevices;
 }
 
 SolveResult solveModules(const Problem& problem, const Budget& budget, Progress& progress) {
-  ModuleSolver solver(problem, budget, progress);
-  if (!solver.suitable()) return {SolveEnd::kNotSuitable, ""};
-  return solver.run();
+  const ScheduleModel model(problem);
+  const Modules modules = barrierModules(model);
+  for (const BarrierModule& part : modules.parts) {
+    if (part.ops.size() > ExactWindow::kMaxOps) return {SolveEnd::kNotSuitable, ""};
+  }
+  return ModuleSolver(model, modules, budget, progress).run();
 }
 
 }  // namespace allot

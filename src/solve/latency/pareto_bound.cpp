@@ -33,7 +33,8 @@ double ParetoBound::boundWith(const Ideal& ideal, const Partial& partial, double
   if (narrowed && (!heads<kDevices>(ideal, partial, target, bound, true) ||
                    !tails<kDevices>(ideal, target, bound, narrowed)))
     return kNever;
-  if (!loads<kDevices>(ideal, partial, target, bound) || !machines(ideal, partial, target, bound)) return kNever;
+  if (!loads<kDevices>(ideal, partial, target, bound) || !machines(ideal, partial, target, bound))
+    return kNever;
   return bound;
 }
 
@@ -58,7 +59,8 @@ std::uint16_t ParetoBound::startDomain(const Ideal& ideal, const Partial& partia
 
 // `again`: the domains of before hold.
 template <int kDevices>
-bool ParetoBound::heads(const Ideal& ideal, const Partial& partial, double target, double& bound, bool again) {
+bool ParetoBound::heads(const Ideal& ideal, const Partial& partial, double target, double& bound,
+                        bool again) {
   const std::size_t devices = kDevices > 0 ? kDevices : devices_;
   const ExactWindow& window = *model_.window;
   const double* tails = again ? tail_.data() : model_.tail.data();
@@ -238,7 +240,8 @@ bool ParetoBound::machines(const Ideal& ideal, const Partial& partial, double ta
     const auto d = static_cast<std::size_t>(std::countr_zero(domain_[op]));
     const double seconds = window.seconds[op * devices_ + d], tail = tail_[op * devices_ + d];
     if (seconds > 0)
-      on_device_[d].push_back({head_[op * devices_ + d], seconds + window.launch[d], tail - window.launch[d]});
+      on_device_[d].push_back(
+          {head_[op * devices_ + d], seconds + window.launch[d], tail - window.launch[d]});
     if (!model_.ports) continue;
     for (const std::uint16_t n : model_.inputs[op]) {
       const std::size_t producer = model_.producer[n];

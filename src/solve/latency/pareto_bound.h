@@ -3,7 +3,8 @@
 //
 // Heads run forward from what is done: an op starts on a device no earlier than the device is free and its
 //   inputs can be there, each producer on its best device, each transfer alone on its ports. An op for which
-//   head + time + tail is not below the target on a device cannot run there, which raises the heads behind it.
+//   head + time + tail is not below the target on a device cannot run there, which raises the heads behind
+//   it.
 // Tails run backward in the same way over the devices that are left.
 // Loads: for weights of devices, the weighted time that the rest takes at least has to fit between the least
 //   head and the least tail of each device.
@@ -28,6 +29,12 @@ class ParetoBound {
   }
   // Devices left for an op to do.
   std::uint16_t domain(std::size_t op) const { return domain_[op]; }
+  // The op cannot start earlier on a device that is left for it.
+  double head(std::size_t op, std::size_t device) const { return head_[op * devices_ + device]; }
+  // Raises every time of the partial schedule that was last bounded to the first moment at which it can
+  // matter to what stays below the target: devices and ports to their next possible use, inputs to the first
+  // possible start of those that read them. No completion below the target is lost.
+  void lift(const Ideal& ideal, Partial& partial) const;
 
  private:
   struct Item {
@@ -56,6 +63,8 @@ class ParetoBound {
   bool loads(const Ideal& ideal, const Partial& partial, double target, double& bound) const;
   bool machines(const Ideal& ideal, const Partial& partial, double target, double& bound);
   double jackson(std::vector<Item>& items);
+  void liftPorts(const Ideal& ideal, Partial& partial) const;
+  void liftEnd(const Ideal& ideal, std::size_t op, Partial& partial) const;
   std::uint16_t startDomain(const Ideal& ideal, const Partial& partial, std::size_t op) const;
 };
 

@@ -15,44 +15,15 @@ void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double floor
     for (std::size_t p = 0; p < model.receive_offset + devices; ++p) time_.push_back(partial.port[p]);
   }
   for (const std::uint16_t op : ideal.live) {
-    const std::size_t from = partial.device[op];
-    key_.push_back(static_cast<std::uint16_t>(from));
-    // The input matters once it is later than all the device it is read on, or ports, wait for anyway.
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::uint16_t n : model.outputs[op]) {
-      const ExactWindow::Net& net = model.window->nets[n];
-      bool open = false;
-      bool holds_device = true;
-      for (const std::uint32_t consumer : net.consumers) {
-        if (ideal.done.test(consumer)) continue;
-        open = true;
-        for (std::size_t d = 0; d < devices; ++d) holds_device = holds_device && model.time(consumer, d) > 0;
-      }
-      if (!open) continue;
-      if (!holds_device) {
-        least = 0;
-        break;
-      }
-      for (std::size_t d = 0; d < devices; ++d) {
-        const double way = net.seconds[from * devices + d];
-        if (model.ports && way > 0)
-          least = std::min(least, std::max(partial.port[from], partial.port[model.receive_offset + d]));
-        else
-          least = std::min(least, partial.free[d] - way);
-      }
-    }
-    time_.push_back(std::max(partial.end[op], least));
+    key_.push_back(partial.device[op]);
+    time_.push_back(partial.end[op]);
   }
   for (const std::uint16_t net : ideal.nets) {
     const std::uint16_t sent = partial.sent[net];
     key_.push_back(sent);
     for (std::size_t d = 0; d < devices; ++d) {
       if (!((sent >> d) & 1)) continue;
-      bool holds_device = true;
-      for (const std::uint32_t consumer : model.window->nets[net].consumers)
-        holds_device = holds_device && (ideal.done.test(consumer) || model.time(consumer, d) > 0);
-      const double arrival = partial.arrival[net * devices + d];
-      time_.push_back(holds_device ? std::max(arrival, partial.free[d]) : arrival);
+      time_.push_back(partial.arrival[net * devices + d]);
     }
   }
   for (const std::uint16_t unit : ideal.open_units) key_.push_back(partial.unit_device[unit]);
@@ -65,9 +36,8 @@ void ParetoLevel::write(const Ideal& ideal, const Partial& partial, double floor
   if (model.many_ends) time_.push_back(std::max(partial.value, floor));
 }
 
-void ParetoLevel::read(std::size_t i, Partial& partial) const {
+void ParetoLevel::readState(const State& state, Partial& partial) const {
   const ParetoModel& model = *model_;
-  const State& state = states_[i];
   const Ideal& ideal = model.ideal(state.ideal);
   const std::size_t devices = model.devices;
   const std::uint16_t* key = &keys_[state.key_at];
@@ -120,7 +90,9 @@ bool ParetoLevel::wants(std::uint32_t ideal, const Partial& partial, double floo
   return true;
 }
 
-void ParetoLevel::take(double bound, std::uint32_t node) {
+void ParetoLevel::take(std::uint32_t ideal, const Partial& partial, const Partial& lifted,
+                       const ParetoBound& left, double bound, std::uint32_t node) {
+  write(model_->ideal(ideal), partial, bound);
   const std::size_t count = time_.size();
   for (std::uint32_t at = table_[slot_]; at != kNone; at = states_[at].next) {
     if (states_[at].dead) continue;
@@ -130,8 +102,17 @@ void ParetoLevel::take(double bound, std::uint32_t node) {
     states_[at].dead = i == count;
   }
   const auto index = static_cast<std::uint32_t>(states_.size());
-  State state{bound, keys_.size(), times_.size(), hash_, ideal_, node, kNone,
-              static_cast<std::uint16_t>(key_.size()), static_cast<std::uint16_t>(count), false};
+  State state{bound,
+              keys_.size(),
+              times_.size(),
+              latest_.size(),
+              hash_,
+              ideal_,
+              node,
+              kNone,
+              static_cast<std::uint16_t>(key_.size()),
+              static_cast<std::uint16_t>(count),
+              false};
   if (table_[slot_] == kNone) {
     table_[slot_] = index;
     keys_.insert(keys_.end(), key_.begin(), key_.end());
@@ -143,6 +124,7 @@ void ParetoLevel::take(double bound, std::uint32_t node) {
   }
   times_.insert(times_.end(), time_.begin(), time_.end());
   states_.push_back(state);
+  writeLatest(model_->ideal(ideal), lifted, left, bound);
 }
 
 void ParetoLevel::grow() {
@@ -157,16 +139,16 @@ void ParetoLevel::grow() {
   }
 }
 
-void ParetoLevel::close(std::size_t width) {
+void ParetoLevel::close(std::size_t width, const Budget* budget) {
   std::erase_if(states_, [](const State& state) { return state.dead; });
+  thinAll(budget);
+  if (width == 0 || states_.size() <= width) return;
   const auto better = [](const State& a, const State& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.node < b.node;
   };
-  if (width > 0 && states_.size() > width) {
-    std::nth_element(states_.begin(), states_.begin() + static_cast<std::ptrdiff_t>(width), states_.end(),
-                     better);
-    states_.resize(width);
-  }
+  std::nth_element(states_.begin(), states_.begin() + static_cast<std::ptrdiff_t>(width), states_.end(),
+                   better);
+  states_.resize(width);
   std::sort(states_.begin(), states_.end(), better);
 }
 
@@ -174,6 +156,7 @@ void ParetoLevel::clear() {
   states_.clear();
   keys_.clear();
   times_.clear();
+  latest_.clear();
   std::fill(table_.begin(), table_.end(), kNone);
 }
 

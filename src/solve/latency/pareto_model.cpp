@@ -33,7 +33,9 @@ ParetoModel::ParetoModel(const ExactWindow& source)
     outputs.items.insert(outputs.items.end(), out[op].begin(), out[op].end());
     outputs.closeRow();
     std::uint16_t may = 0;
+    takes_time.push_back(1);
     for (std::size_t d = 0; d < devices; ++d) {
+      if (!(time(op, d) > 0)) takes_time.back() = 0;
       if (time(op, d) < kCannotRun) may |= static_cast<std::uint16_t>(1u << d);
     }
     allowed.push_back(may);
@@ -160,6 +162,7 @@ std::uint32_t ParetoModel::add(const OpMask& done, const std::vector<double>* we
         if (std::all_of(consumers.begin(), consumers.end(), [&](std::uint32_t c) { return done.test(c); }))
           continue;
         live = true;
+        ideal.open_nets.push_back(net);
         if (ports && timed[net]) ideal.nets.push_back(net);
       }
       if (live) ideal.live.push_back(id);

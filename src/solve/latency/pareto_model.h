@@ -39,6 +39,7 @@ struct Ideal {
   std::vector<std::uint32_t> child;       // ideal after each ready op, or kUnknown
   std::vector<std::uint16_t> live;        // done ops with a consumer to come
   std::vector<std::uint16_t> nets;        // where ports count: timed nets of live ops with a consumer to come
+  std::vector<std::uint16_t> open_nets;   // all nets of live ops with a consumer to come
   std::vector<std::uint16_t> open_units;  // units begun and not ended
   std::vector<double> weight;             // of devices, for the bound by loads
   double rest_bytes = 0;                  // of units not begun
@@ -62,18 +63,19 @@ class ParetoModel {
 
   const ExactWindow* window;
   std::size_t ops, devices, units;
-  bool ports;                          // transfers are activities
-  std::size_t receive_offset;          // of `Partial::port`
-  bool memory;                         // used bytes belong to a partial schedule
-  bool many_ends;                      // the latest end does: more than one op has no consumer
-  Csr<std::uint16_t> inputs, outputs;  // nets, by op
+  bool ports;                              // transfers are activities
+  std::size_t receive_offset;              // of `Partial::port`
+  bool memory;                             // used bytes belong to a partial schedule
+  bool many_ends;                          // the latest end does: more than one op has no consumer
+  Csr<std::uint16_t> inputs, outputs;      // nets, by op
   std::vector<std::uint16_t> producer;     // by net
   std::vector<std::uint8_t> one_consumer;  // by net
   std::vector<double> way;                 // [(net * devices + from) * devices + to]
   std::vector<double> way_back;            // [(net * devices + to) * devices + from]
-  std::vector<std::uint16_t> allowed;  // devices, by op
-  std::vector<std::uint8_t> timed;     // by net: some pair takes time
-  std::vector<double> tail;            // [op * devices + device], to the exit
+  std::vector<std::uint16_t> allowed;      // devices, by op
+  std::vector<std::uint8_t> takes_time;    // by op: on every device
+  std::vector<std::uint8_t> timed;         // by net: some pair takes time
+  std::vector<double> tail;                // [op * devices + device], to the exit
   Csr<std::uint16_t> unit_ops;
   std::vector<std::uint32_t> symmetric;  // by device: the least device that is the same in every way
 

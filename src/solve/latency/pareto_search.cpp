@@ -15,11 +15,14 @@ ParetoSearch::ParetoSearch(const ExactWindow& window, const WindowLimits& limits
       limits_(limits),
       model_(window),
       bound_(model_),
+      memory_(model_),
       now_(model_),
       next_(model_),
       partial_(model_.start()),
+      lifted_(partial_),
       target_(limits.target),
-      domain_(model_.ops) {
+      domain_(model_.ops),
+      with_sends_(limits.width > 0 && model_.ports) {
   const std::size_t slots = window.exit == ExactWindow::kNoExit ? 1 : window.devices;
   best_.assign(slots, kNever);
   best_parent_.assign(slots, kRoot);
@@ -42,14 +45,15 @@ WindowResult ParetoSearch::run() {
     return std::move(result_);
   }
   const double bound = bound_(model_.ideal(first), partial_, target_);
-  if (bound < target_ && next_.wants(first, partial_, bound)) next_.take(bound, kRoot);
+  if (bound < target_ && next_.wants(first, partial_, bound))
+    next_.take(first, partial_, partial_, bound_, bound, kRoot);
   result_.complete = true;
   while (next_.size() > 0) {
-    next_.close(limits_.width);
+    next_.close(limits_.width, limits_.budget);
     std::swap(now_, next_);
     next_.clear();
     for (std::size_t i = 0; i < now_.size(); ++i) {
-      if ((i & 63) == 0 && outOfLimits()) {
+      if ((i & 15) == 0 && outOfLimits()) {
         result_.complete = false;
         break;
       }
@@ -102,7 +106,7 @@ void ParetoSearch::expand(std::size_t i) {
       if ((may >> d) & 1) tryOp(at, r, d, parent);
     }
   }
-  for (std::size_t n = 0; n < model_.ideal(at).nets.size(); ++n) {
+  for (std::size_t n = 0; n < model_.ideal(at).nets.size() && !with_sends_; ++n) {
     const Ideal& ideal = model_.ideal(at);
     const std::uint16_t net = ideal.nets[n];
     const auto& consumers = window_.nets[net].consumers;
@@ -136,13 +140,35 @@ double ParetoSearch::opStart(const OpMask& done, std::size_t op, std::size_t dev
   return start;
 }
 
+// Nothing starts before the last start any more.
+void ParetoSearch::raise(double start) {
+  if (with_sends_) return;
+  for (std::size_t d = 0; d < model_.devices; ++d) partial_.free[d] = std::max(partial_.free[d], start);
+  if (!model_.ports) return;
+  for (std::size_t p = 0; p < model_.receive_offset + model_.devices; ++p)
+    partial_.port[p] = std::max(partial_.port[p], start);
+}
+
+// Appends the transfers that the op still needs.
+bool ParetoSearch::sendInputs(std::size_t op, std::size_t device) {
+  sends_.clear();
+  for (const std::uint16_t net : model_.inputs[op]) {
+    const std::size_t from = partial_.device[model_.producer[net]];
+    if (!(model_.transfer(net, from, device) > 0) || ((partial_.sent[net] >> device) & 1)) continue;
+    sends_.push_back({0, static_cast<std::uint16_t>(kTransfer | net), static_cast<std::uint16_t>(device)});
+  }
+  const auto endOf = [&](const Node& node) {
+    return partial_.end[model_.producer[node.what & (kTransfer - 1u)]];
+  };
+  std::stable_sort(sends_.begin(), sends_.end(),
+                   [&](const Node& a, const Node& b) { return endOf(a) < endOf(b); });
+  for (const Node& node : sends_) appendSend(node.what & (kTransfer - 1u), device);
+  return !sends_.empty();
+}
+
 double ParetoSearch::appendOp(std::size_t op, std::size_t device, double start, bool opens_unit) {
   const double seconds = model_.time(op, device);
-  for (std::size_t d = 0; d < model_.devices; ++d) partial_.free[d] = std::max(partial_.free[d], start);
-  if (model_.ports) {
-    for (std::size_t p = 0; p < model_.receive_offset + model_.devices; ++p)
-      partial_.port[p] = std::max(partial_.port[p], start);
-  }
+  raise(start);
   const double end = start + seconds;
   if (seconds > 0) partial_.free[device] = end + window_.launch[device];
   partial_.device[op] = static_cast<std::uint16_t>(device);
@@ -159,9 +185,7 @@ double ParetoSearch::appendSend(std::size_t net, std::size_t device) {
   const std::size_t producer = window_.nets[net].producer, from = partial_.device[producer];
   const std::size_t in = model_.receive_offset + device;
   const double start = std::max({partial_.end[producer], partial_.port[from], partial_.port[in]});
-  for (std::size_t d = 0; d < model_.devices; ++d) partial_.free[d] = std::max(partial_.free[d], start);
-  for (std::size_t p = 0; p < model_.receive_offset + model_.devices; ++p)
-    partial_.port[p] = std::max(partial_.port[p], start);
+  raise(start);
   const double end = start + model_.transfer(net, from, device);
   partial_.port[from] = partial_.port[in] = end;
   partial_.sent[net] |= static_cast<std::uint16_t>(1u << device);
@@ -172,10 +196,21 @@ double ParetoSearch::appendSend(std::size_t net, std::size_t device) {
 void ParetoSearch::tryOp(std::uint32_t at, std::size_t ready_index, std::size_t device,
                          std::uint32_t parent) {
   const std::size_t op = model_.ideal(at).ready[ready_index];
-  const double start = opStart(model_.ideal(at).done, op, device);
-  if (!(start + model_.time(op, device) + model_.tail[op * model_.devices + device] < target_)) return;
   const auto free = partial_.free, used = partial_.used;
   const auto port = partial_.port;
+  const bool sends = with_sends_ && sendInputs(op, device);
+  const auto takeBack = [&] {
+    partial_.port = port;
+    if (!sends) return;
+    for (const Node& node : sends_)
+      partial_.sent[node.what & (kTransfer - 1u)] &= static_cast<std::uint16_t>(~(1u << device));
+    sends_.clear();
+  };
+  const double start = opStart(model_.ideal(at).done, op, device);
+  if (!(start + model_.time(op, device) + model_.tail[op * model_.devices + device] < target_)) {
+    takeBack();
+    return;
+  }
   const double value = partial_.value;
   const std::uint32_t unit = window_.unit[op];
   const std::uint16_t unit_device = partial_.unit_device[unit];
@@ -189,6 +224,11 @@ void ParetoSearch::tryOp(std::uint32_t at, std::size_t ready_index, std::size_t 
     const double found = window_.exit == ExactWindow::kNoExit ? partial_.value : end;
     if (found < best_[slot]) {
       best_[slot] = found;
+      for (Node& send : sends_) {
+        send.parent = parent;
+        parent = static_cast<std::uint32_t>(nodes_.size());
+        nodes_.push_back(send);
+      }
       best_parent_[slot] = parent;
       best_last_[slot] = node;
       if (window_.exit == ExactWindow::kNoExit) target_ = std::min(target_, found * (1 - kBetter));
@@ -196,9 +236,9 @@ void ParetoSearch::tryOp(std::uint32_t at, std::size_t ready_index, std::size_t 
   }
   partial_.free = free;
   partial_.used = used;
-  partial_.port = port;
   partial_.value = value;
   partial_.unit_device[unit] = unit_device;
+  takeBack();
 }
 
 void ParetoSearch::trySend(std::uint32_t at, std::size_t net, std::size_t device, std::uint32_t parent) {
@@ -213,10 +253,20 @@ void ParetoSearch::trySend(std::uint32_t at, std::size_t net, std::size_t device
 }
 
 void ParetoSearch::keep(std::uint32_t ideal, Node node) {
+  // The cheap questions first: most are dominated as they are.
   if (!next_.wants(ideal, partial_, floor_)) return;
-  const double bound = bound_(model_.ideal(ideal), partial_, target_);
+  if (model_.memory && !memory_.mayFit(ideal, partial_)) return;
+  const double bound = std::max(floor_, bound_(model_.ideal(ideal), partial_, target_));
   if (!(bound < target_)) return;
-  next_.take(std::max(bound, floor_), static_cast<std::uint32_t>(nodes_.size()));
+  lifted_ = partial_;
+  bound_.lift(model_.ideal(ideal), lifted_);
+  if (!next_.wants(ideal, lifted_, bound)) return;
+  for (Node& send : sends_) {
+    send.parent = node.parent;
+    node.parent = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.push_back(send);
+  }
+  next_.take(ideal, partial_, lifted_, bound_, bound, static_cast<std::uint32_t>(nodes_.size()));
   nodes_.push_back(node);
   ++result_.states;
 }
