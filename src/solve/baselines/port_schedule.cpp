@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "evaluate/sweep.h"
 #include "solve/baselines/list_schedule.h"
 
 namespace allot::baseline {
@@ -67,6 +68,7 @@ double PortSchedule::arrival(OpId op, DeviceId device, bool commit) {
       send = receive = end;
     }
     ready = std::max(ready, end);
+    if (commit) transfers_.push_back({c.tensor, {op}, c.from, device, end - seconds, end});
     if (commit && once_) arrived_[c.tensor.index() * devices_ + device.index()] = end;
   }
   if (commit) {
@@ -106,7 +108,12 @@ Plan PortSchedule::takePlan() {
   plan.modes = problem_.modes;
   plan.assignment.resize(problem_.opCount());
   for (std::size_t i = 0; i < problem_.opCount(); ++i) plan.assignment[i] = deviceOf(OpId(i));
+  for (PlanTransfer& transfer : transfers_) {
+    if (once_) transfer.consumers = consumersOn(problem_, transfer.tensor, transfer.to, plan.assignment);
+  }
+  plan.transfers = std::move(transfers_);
   plan.start = std::move(start_);
+  plan.end = std::move(end_);
   return plan;
 }
 
@@ -117,8 +124,8 @@ std::optional<Plan> scheduleEarliestStart(const Problem& problem, const Budget& 
   readiness.begin([&](OpId op) { ready.push_back(op); });
   std::uint64_t looks = 0;
   while (!ready.empty()) {
-    // start, position, time on the device, device, place in `ready`
-    using Choice = std::tuple<double, std::uint32_t, double, std::uint32_t, std::size_t>;
+    // start, position, device, place in `ready`
+    using Choice = std::tuple<double, std::uint32_t, std::uint32_t, std::size_t>;
     std::optional<Choice> best, any;
     for (std::size_t r = 0; r < ready.size(); ++r) {
       for (std::uint32_t d = 0; d < problem.deviceCount(); ++d) {
@@ -130,7 +137,7 @@ std::optional<Plan> scheduleEarliestStart(const Problem& problem, const Budget& 
           return std::nullopt;
         }
         const double start = schedule.startOn(op, device);
-        const Choice choice{start, problem.graph.position(op), problem.opSeconds(op, device), d, r};
+        const Choice choice{start, problem.graph.position(op), d, r};
         if (!any || choice < *any) any = choice;
         if (best && !(choice < *best)) continue;
         if (!rules.admits || rules.admits(op, device, start)) best = choice;
@@ -138,9 +145,9 @@ std::optional<Plan> scheduleEarliestStart(const Problem& problem, const Budget& 
     }
     if (!best) best = any;
     if (!best) return std::nullopt;
-    const OpId op = ready[std::get<4>(*best)];
-    const DeviceId device(std::get<3>(*best));
-    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(std::get<4>(*best)));
+    const OpId op = ready[std::get<3>(*best)];
+    const DeviceId device(std::get<2>(*best));
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(std::get<3>(*best)));
     schedule.place(op, device);
     if (rules.placed) rules.placed(op, device);
     readiness.finish(op, [&](OpId next) { ready.push_back(next); });

@@ -46,6 +46,7 @@ class PortSchedule {
   std::vector<Crossing> crossing_;
   std::vector<double> arrived_;  // [tensor * devices + device], once with ports; negative = not sent
   std::vector<double> probe_send_;
+  std::vector<PlanTransfer> transfers_;
 
   // When all inputs are there; `commit` keeps the ports taken.
   double arrival(OpId op, DeviceId device, bool commit);
