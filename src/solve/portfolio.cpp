@@ -13,6 +13,7 @@
 #include "solve/helpers/free_solvers.h"
 #include "solve/infeasible.h"
 #include "solve/latency/calls.h"
+#include "solve/latency/coarse.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
 #include "solve/throughput/beam.h"
@@ -74,6 +75,9 @@ std::vector<Solver> makeSolvers() {
   list.push_back(
       {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
        "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound});
+  list.push_back({"coarse",
+                  "fused groups, chains and heavy edges contracted, parts placed, then refined op by op",
+                  "heuristic", coarseAccepts, solveCoarse});
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   const auto slow = slowBaselineSolvers();

@@ -6,6 +6,7 @@
 #include "solve/baselines/list_solvers.h"
 #include "solve/baselines/lookahead.h"
 #include "solve/baselines/mincut_balance.h"
+#include "solve/baselines/pesto.h"
 #include "solve/baselines/pipedream.h"
 #include "solve/baselines/restart_search.h"
 #include "solve/baselines/rules.h"
@@ -77,6 +78,11 @@ bool latencyForLookahead(const Problem& problem) {
              baseline::kLookaheadPairs;
 }
 
+bool latencyForPesto(const Problem& problem) {
+  return latencyEvents(problem) && problem.opCount() > baseline::kPestoParts / 4 &&
+         problem.opCount() <= baseline::kPestoLimit;
+}
+
 constexpr Solver kBaselines[] = {
     {"single", "the best single device", "heuristic: optimal among plans that use one device", always,
      baseline::singleDevice},
@@ -117,6 +123,8 @@ constexpr Solver kBaselines[] = {
      "heuristic: no guarantee", latencyForSct, baseline::mSct},
     {"getf", "GETF: the ready op that can start first on a device of the chosen speed group",
      "heuristic: no guarantee on unrelated times", latencyForEarliestStart, baseline::getf},
+    {"pesto", "Pesto: edges of many bytes contracted by heights to 200 parts, then a search on the parts",
+     "heuristic: no guarantee", latencyForPesto, baseline::pesto},
     {"eft", "first ready first served, each op where it finishes first", "heuristic: no guarantee",
      completion, baseline::eft},
     {"spt", "shortest model first, each op where it finishes first", "heuristic: no guarantee", completion,
