@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "allot/solve.h"
+#include "base/random.h"
 #include "check_maker.h"
 #include "solve/latency/calls_items.h"
 #include "support/brute_force.h"
@@ -100,6 +101,54 @@ TEST(Calls, FindTheOneCall) {
   const SolveOutcome outcome = solveBy(m.problem, "calls");
   EXPECT_EQ(outcome.plan.status, Status::kOptimal);
   EXPECT_DOUBLE_EQ(outcome.plan.value, 15.625);
+}
+
+// A wide graph has far too many ideals: the search ends with the time, with a plan and a sound bound.
+Problem wideProblem() {
+  Maker m;
+  m.cls("acc", DeviceKind::kAccelerator);
+  m.cls("cpu", DeviceKind::kCpu);
+  for (int d = 0; d < 4; ++d) m.device("acc" + std::to_string(d), 0, 40);
+  m.device("cpu0", 1);
+  Random random(7, 0);
+  std::vector<OpId> ops;
+  std::vector<std::vector<OpId>> readers(120);
+  for (std::uint32_t i = 0; i < 120; ++i) {
+    ops.push_back(m.op("op" + std::to_string(i), {1 + 0.25 * random.below(4), 4 + 0.25 * random.below(16)}));
+    m.problem.graph.op_memory_bytes[i] = 1 + random.below(4);
+    if (i >= 12) readers[i - 12 + random.below(10)].push_back(ops[i]);
+  }
+  for (std::uint32_t i = 0; i < 120; ++i) {
+    if (!readers[i].empty()) m.tensor(ops[i], readers[i], 0.25 * random.below(8));
+  }
+  m.problem.modes.model = LatencyModel::kSubgraphCalls;
+  m.finish(Goal::kLatency);
+  return std::move(m.problem);
+}
+
+TEST(Calls, EndWithTheTime) {
+  const Problem problem = wideProblem();
+  RunOptions run;
+  run.solver = "calls";
+  run.threads = 1;
+  run.time_limit_seconds = 0.5;
+  const SolveOutcome outcome = solve(problem, run);
+  EXPECT_EQ(outcome.message, "");
+  EXPECT_LT(outcome.plan.seconds, 2);
+  EXPECT_TRUE(outcome.plan.time_limited);
+}
+
+TEST(Calls, RepeatUnderAWorkLimit) {
+  const Problem problem = wideProblem();
+  RunOptions run;
+  run.solver = "calls";
+  run.work_limit = 300;
+  const Plan once = solve(problem, run).plan;
+  run.threads = 2;
+  const Plan again = solve(problem, run).plan;
+  EXPECT_EQ(once.value, again.value);
+  EXPECT_EQ(once.bound, again.bound);
+  EXPECT_EQ(once.assignment, again.assignment);
 }
 
 // A unit of weights, op and output acts as one op; its ops are one item when there is one call per

@@ -13,8 +13,8 @@
 
 namespace allot::baseline {
 
-inline constexpr std::size_t kEarliestStartLimit = 5'000;  // ops
-inline constexpr std::size_t kSctRows = 6'000;             // edges + ops
+inline constexpr std::size_t kEarliestStartLimit = 2'000;  // ops
+inline constexpr std::size_t kSctRows = 4'000;             // edges + ops
 
 SolveResult mTopo(const Problem& problem, const Budget& budget, Progress& progress);
 SolveResult mEtf(const Problem& problem, const Budget& budget, Progress& progress);

@@ -123,8 +123,6 @@ constexpr Solver kBaselines[] = {
      "heuristic: no guarantee", latencyForSct, baseline::mSct},
     {"getf", "GETF: the ready op that can start first on a device of the chosen speed group",
      "heuristic: no guarantee on unrelated times", latencyForEarliestStart, baseline::getf},
-    {"pesto", "Pesto: edges of many bytes contracted by heights to 200 parts, then a search on the parts",
-     "heuristic: no guarantee", latencyForPesto, baseline::pesto},
     {"eft", "first ready first served, each op where it finishes first", "heuristic: no guarantee",
      completion, baseline::eft},
     {"spt", "shortest model first, each op where it finishes first", "heuristic: no guarantee", completion,
@@ -134,6 +132,8 @@ constexpr Solver kBaselines[] = {
 };
 
 constexpr Solver kSlowBaselines[] = {
+    {"pesto", "Pesto: edges of many bytes contracted by heights to 200 parts, then a search on the parts",
+     "heuristic: no guarantee", latencyForPesto, baseline::pesto},
     {"local-search-restarts", "best single moves from ten random starts", "heuristic: no guarantee",
      throughputForRestarts, baseline::restartSearch},
 };
