@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "allot/solve.h"
+#include "base/random.h"
 #include "check_maker.h"
 #include "solve/latency/calls_items.h"
 #include "support/brute_force.h"
@@ -102,6 +103,54 @@ TEST(Calls, FindTheOneCall) {
   EXPECT_DOUBLE_EQ(outcome.plan.value, 15.625);
 }
 
+// A wide graph has far too many ideals: the search ends with the time, with a plan and a sound bound.
+Problem wideProblem() {
+  Maker m;
+  m.cls("acc", DeviceKind::kAccelerator);
+  m.cls("cpu", DeviceKind::kCpu);
+  for (int d = 0; d < 4; ++d) m.device("acc" + std::to_string(d), 0, 40);
+  m.device("cpu0", 1);
+  Random random(7, 0);
+  std::vector<OpId> ops;
+  std::vector<std::vector<OpId>> readers(120);
+  for (std::uint32_t i = 0; i < 120; ++i) {
+    ops.push_back(m.op("op" + std::to_string(i), {1 + 0.25 * random.below(4), 4 + 0.25 * random.below(16)}));
+    m.problem.graph.op_memory_bytes[i] = 1 + random.below(4);
+    if (i >= 12) readers[i - 12 + random.below(10)].push_back(ops[i]);
+  }
+  for (std::uint32_t i = 0; i < 120; ++i) {
+    if (!readers[i].empty()) m.tensor(ops[i], readers[i], 0.25 * random.below(8));
+  }
+  m.problem.modes.model = LatencyModel::kSubgraphCalls;
+  m.finish(Goal::kLatency);
+  return std::move(m.problem);
+}
+
+TEST(Calls, EndWithTheTime) {
+  const Problem problem = wideProblem();
+  RunOptions run;
+  run.solver = "calls";
+  run.threads = 1;
+  run.time_limit_seconds = 0.5;
+  const SolveOutcome outcome = solve(problem, run);
+  EXPECT_EQ(outcome.message, "");
+  EXPECT_LT(outcome.plan.seconds, 2);
+  EXPECT_TRUE(outcome.plan.time_limited);
+}
+
+TEST(Calls, RepeatUnderAWorkLimit) {
+  const Problem problem = wideProblem();
+  RunOptions run;
+  run.solver = "calls";
+  run.work_limit = 300;
+  const Plan once = solve(problem, run).plan;
+  run.threads = 2;
+  const Plan again = solve(problem, run).plan;
+  EXPECT_EQ(once.value, again.value);
+  EXPECT_EQ(once.bound, again.bound);
+  EXPECT_EQ(once.assignment, again.assignment);
+}
+
 // A unit of weights, op and output acts as one op; its ops are one item when there is one call per
 // accelerator and apart when there may be more.
 TEST(Calls, JoinUnitsThatActAsOne) {
@@ -119,11 +168,8 @@ TEST(Calls, JoinUnitsThatActAsOne) {
   m.problem.constraints.together = {{weights, op, result}};
   m.problem.modes.model = LatencyModel::kSubgraphCalls;
   m.finish(Goal::kLatency);
-  EXPECT_EQ(CallItems(m.problem).itemCount(), 3u);
-  Modes modes = m.problem.modes;
-  modes.calls = 2;
-  ASSERT_TRUE(m.problem.setModes(modes));
-  const CallItems apart(m.problem);
+  EXPECT_EQ(CallItems(m.problem, true).itemCount(), 3u);
+  const CallItems apart(m.problem, false);
   EXPECT_EQ(apart.itemCount(), 4u);  // the weights go with the op, the result may go elsewhere
   EXPECT_EQ(apart.tie_count, 1u);
 }

@@ -25,6 +25,7 @@ enum class LinkMode : std::uint8_t { kFree, kFullDuplex, kHalfDuplex };
 enum class Send : std::uint8_t { kPerEdge, kOnce };
 enum class MemoryModel : std::uint8_t { kStatic, kLive };
 enum class LatencyModel : std::uint8_t { kEvents, kSubgraphCalls };
+enum class Fuse : std::uint8_t { kNone, kOrtCpu };
 enum class Helpers : std::uint8_t { kAuto, kOff };
 
 struct Modes {
@@ -46,6 +47,7 @@ struct Modes {
   // all
   double headroom = 0;          // share of every device's memory kept free, 0 .. 1
   double optimizer_factor = 1;  // bytes held per byte of weights
+  Fuse fuse = Fuse::kNone;      // runtime whose fused groups share a device
 };
 
 struct RunOptions {
@@ -101,6 +103,7 @@ std::string_view name(LinkMode);
 std::string_view name(Send);
 std::string_view name(MemoryModel);
 std::string_view name(LatencyModel);
+std::string_view name(Fuse);
 std::string_view name(Helpers);
 
 }  // namespace allot

@@ -5,6 +5,7 @@
 #include <queue>
 #include <tuple>
 
+#include "base/union_find.h"
 #include "graph/cycle.h"
 
 namespace allot {
@@ -72,6 +73,104 @@ Contraction contract(const OpGraph& graph, std::span<const std::uint32_t> part, 
     }
   }
   return contract(parts, std::move(edges));
+}
+
+namespace {
+
+std::vector<std::uint32_t> partsOf(UnionFind& sets, std::size_t nodes) {
+  std::vector<std::uint32_t> part(nodes);
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    const std::uint32_t root = sets.find(i);  // the smallest member, so already numbered
+    part[i] = root == i ? count++ : part[root];
+  }
+  return part;
+}
+
+// One round; returns how many pairs were joined, at most `most`.
+std::size_t contractOnce(UnionFind& sets, std::size_t nodes, std::span<const WeightedEdge> edges,
+                         std::size_t most, const std::function<bool(std::uint32_t, std::uint32_t)>& join) {
+  // Edges between sets, doubles added up.
+  std::vector<WeightedEdge> between;
+  for (const WeightedEdge& edge : edges) {
+    const std::uint32_t a = sets.find(edge.from), b = sets.find(edge.to);
+    if (a != b) between.push_back({a, b, edge.weight});
+  }
+  std::sort(between.begin(), between.end(), [](const WeightedEdge& a, const WeightedEdge& b) {
+    return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+  });
+  std::size_t kept = 0;
+  for (const WeightedEdge& edge : between) {
+    if (kept > 0 && between[kept - 1].from == edge.from && between[kept - 1].to == edge.to)
+      between[kept - 1].weight += edge.weight;
+    else
+      between[kept++] = edge;
+  }
+  between.resize(kept);
+  std::vector<PartEdge> plain;
+  for (const WeightedEdge& edge : between) plain.push_back({edge.from, edge.to});
+  const Contraction graph = contract(nodes, std::move(plain));
+  const Csr<std::uint32_t> before = transposed(graph.successors, nodes);
+  std::vector<std::uint32_t> level(nodes, 0);
+  for (const std::uint32_t i : graph.order) {
+    for (const std::uint32_t next : graph.successors[i]) level[next] = std::max(level[next], level[i] + 1);
+  }
+  std::stable_sort(between.begin(), between.end(),
+                   [](const WeightedEdge& a, const WeightedEdge& b) { return a.weight > b.weight; });
+  enum : std::uint8_t { kFree, kTail, kHead };
+  std::vector<std::uint8_t> role(nodes, kFree);
+  std::size_t joined = 0;
+  for (const WeightedEdge& edge : between) {
+    if (joined == most) break;
+    if (role[edge.from] != kFree || role[edge.to] != kFree || level[edge.to] != level[edge.from] + 1)
+      continue;
+    const auto after = graph.successors[edge.from];
+    const bool leads = std::any_of(after.begin(), after.end(), [&](std::uint32_t v) {
+      return role[v] == kHead && level[v] == level[edge.to];
+    });
+    const auto reads = before[edge.to];
+    const bool is_led = std::any_of(reads.begin(), reads.end(), [&](std::uint32_t u) {
+      return role[u] == kTail && level[u] == level[edge.from];
+    });
+    if (leads || is_led || !join(std::min(edge.from, edge.to), std::max(edge.from, edge.to))) continue;
+    role[edge.from] = kTail;
+    role[edge.to] = kHead;
+    sets.join(edge.from, edge.to);
+    ++joined;
+  }
+  return joined;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> contractHeavyEdges(std::size_t nodes, std::span<const WeightedEdge> edges,
+                                              std::size_t target,
+                                              const std::function<bool(std::uint32_t, std::uint32_t)>& join) {
+  UnionFind sets(nodes);
+  std::size_t left = nodes;
+  while (left > target) {
+    const std::size_t joined = contractOnce(sets, nodes, edges, left - target, join);
+    if (joined == 0) break;
+    left -= joined;
+  }
+  return partsOf(sets, nodes);
+}
+
+std::vector<std::uint32_t> contractChains(std::size_t nodes, std::span<const WeightedEdge> edges,
+                                          const std::function<bool(std::uint32_t, std::uint32_t)>& join) {
+  std::vector<PartEdge> plain;
+  for (const WeightedEdge& edge : edges) plain.push_back({edge.from, edge.to});
+  const Contraction graph = contract(nodes, std::move(plain));
+  const Csr<std::uint32_t> before = transposed(graph.successors, nodes);
+  UnionFind sets(nodes);
+  for (const std::uint32_t i : graph.order) {
+    if (graph.successors[i].size() != 1) continue;
+    const std::uint32_t next = graph.successors[i].front();
+    if (before[next].size() != 1) continue;
+    const std::uint32_t a = sets.find(i), b = sets.find(next);
+    if (join(std::min(a, b), std::max(a, b))) sets.join(a, b);
+  }
+  return partsOf(sets, nodes);
 }
 
 }  // namespace allot

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -30,5 +31,27 @@ Contraction contract(std::size_t parts, std::vector<PartEdge> edges);
 
 // `part[op]` is the part of each op.
 Contraction contract(const OpGraph& graph, std::span<const std::uint32_t> part, std::size_t parts);
+
+struct WeightedEdge {
+  std::uint32_t from, to;
+  double weight;
+};
+
+// Contracts edges in rounds, heavy ones first, until `target` nodes are left or nothing more may be joined,
+// and returns the part of each node (numbered from 0 in order of smallest member). The graph stays acyclic:
+// in a round every contracted edge leads from a level (longest path from a source) to the next one, each node
+// is in at most one, and no edge leads from the tail of one to the head of another of the same level. A cycle
+// of the contracted graph would gain at least one level on every edge and lose at most one in every joined
+// pair, so all its edges would be of that kind. `join(a, b)` is asked for each pair, by the smallest members
+// of both sides; when it agrees they are one from then on. O(rounds x edges log edges); rounds are few, as a
+// round takes a share of the edges.
+std::vector<std::uint32_t> contractHeavyEdges(std::size_t nodes, std::span<const WeightedEdge> edges,
+                                              std::size_t target,
+                                              const std::function<bool(std::uint32_t, std::uint32_t)>& join);
+
+// Contracts every edge whose tail has no other successor and whose head has no other predecessor; what is
+// left is acyclic, as only disjoint paths shrink to points.
+std::vector<std::uint32_t> contractChains(std::size_t nodes, std::span<const WeightedEdge> edges,
+                                          const std::function<bool(std::uint32_t, std::uint32_t)>& join);
 
 }  // namespace allot

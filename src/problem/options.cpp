@@ -26,6 +26,7 @@ ALLOT_NAMES(LinkMode, "free", "full-duplex", "half-duplex")
 ALLOT_NAMES(Send, "per-edge", "once")
 ALLOT_NAMES(MemoryModel, "static", "live")
 ALLOT_NAMES(LatencyModel, "events", "subgraph-calls")
+ALLOT_NAMES(Fuse, "none", "ort-cpu")
 ALLOT_NAMES(Helpers, "auto", "off")
 #undef ALLOT_NAMES
 
@@ -177,6 +178,8 @@ std::vector<OptionSpec> makeTable() {
                      return {};
                    },
                    [](const Options& options) { return fmt::format("{}", options.modes.optimizer_factor); }});
+  table.push_back(choice<&Modes::fuse>(
+      "fuse", "never split a group of ops that this runtime would fuse, by its table of rules", S::kAll));
   table.push_back({"solver",
                    "NAME",
                    "run one solver instead of the portfolio",
@@ -301,6 +304,9 @@ std::string_view name(MemoryModel value) {
   return nameOf(value);
 }
 std::string_view name(LatencyModel value) {
+  return nameOf(value);
+}
+std::string_view name(Fuse value) {
   return nameOf(value);
 }
 std::string_view name(Helpers value) {

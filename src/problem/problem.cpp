@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/union_find.h"
+#include "graph/fusion.h"
 
 namespace allot {
 namespace {
@@ -63,6 +64,9 @@ void Problem::joinUnits() {
   }
   for (const auto& set : constraints.together) {
     for (const OpId op : set) sets.join(set.front().value, op.value);
+  }
+  for (const FusedGroup& group : findFusedGroups(graph, fusionRules(modes.fuse))) {
+    for (const OpId op : group.ops) sets.join(group.ops.front().value, op.value);
   }
   op_unit_.assign(n, UnitId());
   std::uint32_t units = 0;
@@ -172,7 +176,12 @@ Transfers Problem::defaultTransfers() const {
 }
 
 Result<void> Problem::setModes(const Modes& wanted) {
+  const bool other_units = wanted.fuse != modes.fuse;
   modes = wanted;
+  if (other_units) {
+    joinUnits();
+    applyConstraints();
+  }
   if (!modes.transfers) modes.transfers = defaultTransfers();
   return modes.goal ? checkModes() : Result<void>{};
 }

@@ -1,7 +1,12 @@
 #include "solve/baselines/baselines.h"
 
+#include "solve/baselines/baechi.h"
+#include "solve/baselines/getf.h"
+#include "solve/baselines/list_schedule.h"
 #include "solve/baselines/list_solvers.h"
+#include "solve/baselines/lookahead.h"
 #include "solve/baselines/mincut_balance.h"
+#include "solve/baselines/pesto.h"
 #include "solve/baselines/pipedream.h"
 #include "solve/baselines/restart_search.h"
 #include "solve/baselines/rules.h"
@@ -53,6 +58,31 @@ bool eventsForPeft(const Problem& problem) {
          edges * devices * devices <= baseline::kPeftPairs;
 }
 
+bool latencyEvents(const Problem& problem) {
+  return events(problem) && problem.goal() == Goal::kLatency;
+}
+
+bool latencyForEarliestStart(const Problem& problem) {
+  return latencyEvents(problem) && problem.opCount() <= baseline::kEarliestStartLimit;
+}
+
+bool latencyForSct(const Problem& problem) {
+  return latencyForEarliestStart(problem) &&
+         problem.opCount() + problem.graph.tensor_consumers.items.size() <= baseline::kSctRows;
+}
+
+bool latencyForLookahead(const Problem& problem) {
+  const double devices = static_cast<double>(problem.deviceCount());
+  return latencyEvents(problem) && problem.opCount() <= baseline::kInsertionLimit &&
+         static_cast<double>(problem.graph.tensor_consumers.items.size()) * devices * devices <=
+             baseline::kLookaheadPairs;
+}
+
+bool latencyForPesto(const Problem& problem) {
+  return latencyEvents(problem) && problem.opCount() > baseline::kPestoParts / 4 &&
+         problem.opCount() <= baseline::kPestoLimit;
+}
+
 constexpr Solver kBaselines[] = {
     {"single", "the best single device", "heuristic: optimal among plans that use one device", always,
      baseline::singleDevice},
@@ -83,6 +113,16 @@ constexpr Solver kBaselines[] = {
      eventsForPeft, baseline::peft},
     {"etf", "the ready op and device that can start first", "heuristic: no guarantee", eventsForEtf,
      baseline::etf},
+    {"heft-lookahead", "highest upward rank first, the device from which the children could end earliest",
+     "heuristic: no guarantee", latencyForLookahead, baseline::heftLookahead},
+    {"m-topo", "Baechi's m-TOPO: equal shares of the bytes in topological order",
+     "heuristic: looks at memory only", latencyEvents, baseline::mTopo},
+    {"m-etf", "Baechi's m-ETF: the ready op and device that can start first, ports considered",
+     "heuristic: no guarantee", latencyForEarliestStart, baseline::mEtf},
+    {"m-sct", "Baechi's m-SCT: the same, with devices kept for favourite children from a linear program",
+     "heuristic: no guarantee", latencyForSct, baseline::mSct},
+    {"getf", "GETF: the ready op that can start first on a device of the chosen speed group",
+     "heuristic: no guarantee on unrelated times", latencyForEarliestStart, baseline::getf},
     {"eft", "first ready first served, each op where it finishes first", "heuristic: no guarantee",
      completion, baseline::eft},
     {"spt", "shortest model first, each op where it finishes first", "heuristic: no guarantee", completion,
@@ -92,6 +132,8 @@ constexpr Solver kBaselines[] = {
 };
 
 constexpr Solver kSlowBaselines[] = {
+    {"pesto", "Pesto: edges of many bytes contracted by heights to 200 parts, then a search on the parts",
+     "heuristic: no guarantee", latencyForPesto, baseline::pesto},
     {"local-search-restarts", "best single moves from ten random starts", "heuristic: no guarantee",
      throughputForRestarts, baseline::restartSearch},
 };

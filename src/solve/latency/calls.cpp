@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "problem/calls_model.h"
 #include "solve/latency/calls_pack.h"
@@ -15,7 +16,9 @@ namespace {
 constexpr std::string_view kName = "calls";
 constexpr std::size_t kMostOps = 8192;  // reachability takes ops^2 bits
 constexpr std::size_t kBeam = 2000;
-constexpr double kEqual = 1e-10;  // what rounding and dropped near-ties may cost, relative
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kShareOfOneCall = 0.3;  // of the time, where accelerators may run more
+constexpr double kEqual = 1e-10;         // what rounding and dropped near-ties may cost, relative
 
 }  // namespace
 
@@ -23,42 +26,82 @@ bool callsAccepts(const Problem& problem) {
   return isCallsModel(problem) && problem.opCount() <= kMostOps;
 }
 
+namespace {
+
+// One model of the problem and what has been found in it.
+class CallsRun {
+ public:
+  // `calls` of each accelerator, each as if it were one of its own.
+  CallsRun(const Problem& problem, std::uint32_t calls, const Budget& budget, Progress& progress)
+      : items_(problem, calls == 1), ties_by_call_(calls == 1), budget_(budget), progress_(progress) {
+    if (!items_.suitable || items_.poolCount() > kMostCallPools) return;
+    facts_.emplace(items_);
+    suitable_ = true;
+    for (const CallPool& pool : items_.pools) {
+      const std::size_t most = std::min(
+          {pool.devices.size() * std::size_t{calls}, items_.itemCount(), std::size_t{kMostCallsOfPool} + 1});
+      suitable_ = suitable_ && most <= kMostCallsOfPool;
+      calls_.push_back(static_cast<std::uint32_t>(most));
+    }
+  }
+
+  bool suitable() const { return suitable_; }
+  std::size_t modules() const { return facts_->cuts.size() - 1; }
+
+  // With a beam, for a plan.
+  CallSearchOutcome guess(double below) { return search(below, kBeam); }
+  CallSearchOutcome prove(double below) { return search(below, 0); }
+
+ private:
+  CallItems items_;
+  std::optional<CallGraphFacts> facts_;
+  bool ties_by_call_;
+  const Budget& budget_;
+  Progress& progress_;
+  bool suitable_ = false;
+  std::vector<std::uint32_t> calls_;
+
+  CallSearchOutcome search(double below, std::size_t beam) {
+    CallSearchLimits limits;
+    limits.below = below;
+    limits.beam = beam;
+    if (beam == 0 && budget_.work_limit > 0) limits.most_labels = budget_.work_limit * 100;
+    CallSearchOutcome outcome = searchCalls(*facts_, calls_, ties_by_call_, limits, budget_);
+    if (outcome.found) progress_.plan(packCalls(items_, outcome.parts, budget_), kName);
+    return outcome;
+  }
+};
+
+}  // namespace
+
 SolveResult solveCalls(const Problem& problem, const Budget& budget, Progress& progress) {
-  const CallItems items(problem);
-  if (!items.suitable || items.poolCount() > kMostCallPools) return {SolveEnd::kNotSuitable, ""};
-  const CallGraphFacts facts(items);
-  const bool once = problem.modes.calls == 1;
-  std::vector<std::uint32_t> calls;
-  for (const CallPool& pool : items.pools) {
-    const std::size_t most = std::min({pool.devices.size() * std::size_t{problem.modes.calls},
-                                       items.itemCount(), std::size_t{kMostCallsOfPool} + 1});
-    if (most > kMostCallsOfPool) return {SolveEnd::kNotSuitable, ""};
-    calls.push_back(static_cast<std::uint32_t>(most));
+  const std::uint32_t calls = problem.modes.calls;
+  if (calls > 1) {
+    // A plan of one call each is a plan here too.
+    CallsRun once(problem, 1, budget, progress);
+    if (once.suitable()) {
+      const bool complete = once.guess(progress.bestValue()).complete;
+      if (!complete && !budget.stopped()) {
+        const Budget share = budget.slice(budget.remainingSeconds() * kShareOfOneCall);
+        CallsRun(problem, 1, share, progress).prove(progress.bestValue());
+      }
+    }
   }
-  const auto report = [&](const CallSearchOutcome& outcome) {
-    return outcome.found && progress.plan(packCalls(items, outcome.parts, budget), kName);
-  };
-  CallSearchLimits limits;
-  limits.below = progress.bestValue();
-  limits.beam = kBeam;
-  CallSearchOutcome outcome = searchCalls(facts, calls, once, limits, budget);
-  report(outcome);
-  if (!outcome.complete) {
-    if (budget.stopped()) return {SolveEnd::kStopped, ""};
-    limits.beam = 0;
-    limits.below = progress.bestValue();
-    if (budget.work_limit > 0) limits.most_labels = budget.work_limit * 100;
-    outcome = searchCalls(facts, calls, once, limits, budget);
-    if (outcome.bound < std::numeric_limits<double>::infinity())
-      progress.bound(outcome.bound * (1 - kEqual), kName);
-    if (!outcome.complete) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
-    report(outcome);
+  CallsRun run(problem, calls, budget, progress);
+  if (!run.suitable()) return {SolveEnd::kNotSuitable, ""};
+  double below = progress.bestValue();
+  CallSearchOutcome outcome = run.guess(below);
+  if (!outcome.complete && !budget.stopped()) {
+    below = progress.bestValue();
+    outcome = run.prove(below);
+    if (outcome.bound < kInfinity) progress.bound(outcome.bound * (1 - kEqual), kName);
   }
-  const double least = (outcome.found ? outcome.value : limits.below) * (1 - kEqual);
-  if (least == std::numeric_limits<double>::infinity()) return {SolveEnd::kExhausted, "no plan exists"};
+  if (!outcome.complete) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+  const double least = (outcome.found ? outcome.value : below) * (1 - kEqual);
+  if (least == kInfinity) return {SolveEnd::kExhausted, "no plan exists"};
   progress.bound(least, kName);
   const std::string proof = fmt::format("every plan below the value ruled out: {} labels over {} modules",
-                                        outcome.labels, facts.cuts.size() - 1);
+                                        outcome.labels, run.modules());
   const bool met = progress.bestValue() <= least * (1 + 3 * kEqual);
   return {met ? SolveEnd::kExhausted : SolveEnd::kFinished, proof};
 }

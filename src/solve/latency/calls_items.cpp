@@ -16,7 +16,8 @@ constexpr std::size_t kMostTailsOfItem = 2;  // nets with tails; each doubles th
 
 }  // namespace
 
-CallItems::CallItems(const Problem& p) : problem(&p) {
+CallItems::CallItems(const Problem& p, bool units_in_one_call)
+    : problem(&p), units_in_one_call_(units_in_one_call) {
   chooseCpus();
   if (!suitable) return;
   groupDevices();
@@ -210,7 +211,7 @@ void CallItems::join() {
     }
   }
   std::vector<std::uint8_t> whole(problem->unitCount(), 0);
-  if (problem->modes.calls == 1) {
+  if (units_in_one_call_) {
     for (std::size_t u = 0; u < problem->unitCount(); ++u) {
       whole[u] = problem->unitOps(UnitId(u)).size() > 1 && actsAsOne(UnitId(u));
     }

@@ -32,7 +32,8 @@ struct CallPool {
 
 class CallItems {
  public:
-  explicit CallItems(const Problem& problem);
+  // `units_in_one_call`: the ops of a unit share a call, as they must where an accelerator runs only one.
+  CallItems(const Problem& problem, bool units_in_one_call);
 
   const Problem* problem;
   // False where cpu devices differ so that no one is best for a unit: then nothing else is filled.
@@ -71,6 +72,7 @@ class CallItems {
   double out(std::uint32_t net, std::size_t pool) const { return send[net * pools.size() + pool]; }
 
  private:
+  bool units_in_one_call_;
   std::vector<std::uint8_t> free_, tail_;  // by op
   std::vector<std::uint32_t> part_;        // by op
 

@@ -39,12 +39,11 @@ struct State {
   std::uint64_t only_call = 0;          // frontier items whose waiters all wait for the open call too
   std::vector<double> tails;            // by frontier item
   std::vector<Waiter> waiters;
-  // The module's last item, while it is not in the ideal: frontier items that it reads, what fetching from
-  // those outside the open call takes, and what sending from those inside does.
-  std::uint64_t last_reads = 0;
-  double last_fetch = 0, last_send = 0;
+  // The module's last item, while it is not in the ideal: what a call that takes it must still spend at
+  // least, and what the open call must spend on sending to it otherwise.
+  double last_take = 0, last_send = 0;
   bool has_last = false;
-  std::vector<std::uint32_t> labels;
+  std::vector<Label> labels;  // by rising `least`
 };
 
 // States of one size of ideal.
@@ -52,14 +51,12 @@ struct Layer {
   std::vector<std::uint64_t> keys;
   std::vector<State> states;
   std::vector<std::uint32_t> slots;
-  std::vector<Label> labels;
   std::vector<double> times;
 
   void clear() {
     keys.clear();
     states.clear();
     slots.clear();
-    labels.clear();
     times.clear();
   }
 };
@@ -94,8 +91,8 @@ class ModuleRun {
       }
     }
     equal_ = std::max(1e-13 * whole, 1e-30);
-    for (std::size_t p = 0; p < items_.poolCount(); ++p)
-      last_run_ = std::min(last_run_, items_.onPool(hi_ - 1, p));
+    for (std::uint32_t i = lo_; i + 1 < hi_; ++i)
+      last_is_last_ = last_is_last_ && facts.isAncestor(i, hi_ - 1);
     for (const std::uint32_t net : items_.item_outputs[hi_ - 1]) {
       double send = items_.net_consumers[net].empty() ? 0 : kInfinity;
       for (std::size_t p = 0; p < items_.poolCount(); ++p) send = std::min(send, items_.out(net, p));
@@ -140,7 +137,8 @@ class ModuleRun {
   std::vector<Known> known_closed_;             // exits
   std::vector<std::vector<Known>> known_open_;  // by pool: exits with nothing but the last item in the call
   std::vector<std::uint8_t> opens_last_;        // by pool: a call may be open at the exit
-  double last_run_ = kInfinity, last_out_ = 0;  // of the module's last item, on the best pool
+  bool last_is_last_ = true;                    // every other item comes before the module's last
+  double last_out_ = 0;                         // of the module's last item, on the best pool
   Layer layer_, next_;
   ModuleExits out_;
   std::uint64_t made_ = 0;
@@ -149,6 +147,7 @@ class ModuleRun {
   std::vector<std::uint64_t> key_;
   std::vector<double> time_;
   std::vector<double> raised_;
+  std::vector<double> take_;  // scratch: by item, what taking it into a call costs at least
 
   void indexNets() {
     net_index_.assign(items_.netCount(), CallItems::kNone);
@@ -315,23 +314,42 @@ class ModuleRun {
     }
   }
 
-  void describeLast(State& state, const std::uint64_t* key) const {
+  // What a call that takes the module's last item must still spend at least: each net that it reads is
+  // fetched, or its producer runs in the call too, with all that this one reads. What several items read is
+  // shared between them.
+  void describeLast(State& state, const std::uint64_t* key) {
     const std::uint32_t last = hi_ - 1;
-    state.has_last = holds(key, last);
+    state.has_last = holds(key, last) || !last_is_last_;
     if (state.has_last) return;
+    const auto least = [&](std::uint32_t net, bool fetch) {
+      double best = kInfinity;
+      for (std::size_t p = 0; p < items_.poolCount(); ++p) {
+        if (state.pool < 0 || p == static_cast<std::size_t>(state.pool))
+          best = std::min(best, fetch ? items_.in(net, p) : items_.out(net, p));
+      }
+      return best;
+    };
+    take_.assign(hi_ - lo_, 0);
+    for (std::uint32_t i = lo_; i < hi_; ++i) {
+      if (holds(key, i)) continue;
+      double& take = take_[i - lo_];
+      take = kInfinity;
+      for (std::size_t p = 0; p < items_.poolCount(); ++p) take = std::min(take, items_.onPool(i, p));
+      for (const std::uint32_t net : items_.item_inputs[i]) {
+        if (netState(key, net) != kOutside) continue;
+        const std::uint32_t from = items_.net_producer[net];
+        const double readers = static_cast<double>(items_.net_consumers[net].size());
+        double share = least(net, true) / readers;
+        if (from >= lo_ && !holds(key, from))
+          share = std::min(share, take_[from - lo_] / static_cast<double>(items_.after[from].size()));
+        take += share;
+      }
+    }
+    state.last_take = take_[last - lo_];
     for (const std::uint32_t net : items_.item_inputs[last]) {
       const std::uint32_t from = items_.net_producer[net];
-      if (from < lo_ || !holds(key, from)) continue;
-      state.last_reads |= std::uint64_t{1} << indexIn(state, from);
-      const NetState held = netState(key, net);
-      const auto pools = items_.poolCount();
-      double fetch = kInfinity;
-      for (std::size_t p = 0; p < pools; ++p) {
-        if (state.pool < 0 || p == static_cast<std::size_t>(state.pool))
-          fetch = std::min(fetch, items_.in(net, p));
-      }
-      if (held == kOutside) state.last_fetch += fetch;
-      if (held == kMade) state.last_send += items_.out(net, static_cast<std::size_t>(state.pool));
+      if (from >= lo_ && holds(key, from) && netState(key, net) == kMade)
+        state.last_send += least(net, false);
     }
   }
 
@@ -340,17 +358,15 @@ class ModuleRun {
     double open, closed;
   };
   Least leastExits(const State& state, const Label& label) const {
-    if (state.has_last || state.last_reads == 0) return {label.least, label.least};
-    const std::uint32_t last = hi_ - 1;
+    if (state.has_last) return {label.least, label.least};
+    // The last item waits for everything, so a call that takes it starts after all that is done elsewhere.
     double ready = state.pool >= 0 ? label.end : 0;
     if (state.pool < 0) {
-      for (std::uint64_t bits = state.last_reads; bits != 0; bits &= bits - 1)
-        ready = std::max(ready, time_[static_cast<std::size_t>(std::countr_zero(bits))]);
+      for (std::size_t f = 0; f < state.frontier.size(); ++f) ready = std::max(ready, time_[f]);
     }
-    // Another pool than that of the open call fetches more, but may be faster.
-    const double in_call = std::max(label.least, ready + state.last_fetch + last_run_);
+    const double in_call = std::max(label.least, ready + state.last_take);
     if (state.pool < 0) return {in_call, label.least};
-    const double on_cpu = ready + state.last_send + items_.cpu[last];
+    const double on_cpu = ready + state.last_send + items_.cpu[hi_ - 1];
     return {in_call, std::max(label.least, std::min(in_call + last_out_, on_cpu))};
   }
 
@@ -432,20 +448,25 @@ class ModuleRun {
         return true;
     }
     const std::size_t n = state.frontier.size();
-    for (const std::uint32_t other : state.labels) {
-      const Label& kept = layer.labels[other];
-      if (beats(kept, &layer.times[kept.times], label, time_.data(), n)) return true;
+    std::vector<Label>& kept = state.labels;
+    const auto from = [&](double least) {
+      return std::lower_bound(kept.begin(), kept.end(), least,
+                              [](const Label& other, double time) { return other.least < time; });
+    };
+    // Only labels that are no later can beat this one, and only those no earlier can be beaten.
+    for (auto other = kept.begin(); other != kept.end() && other->least <= label.least + equal_; ++other) {
+      if (beats(*other, &layer.times[other->times], label, time_.data(), n)) return true;
     }
-    std::erase_if(state.labels, [&](std::uint32_t other) {
-      const Label& kept = layer.labels[other];
-      return beats(label, time_.data(), kept, &layer.times[kept.times], n);
-    });
+    kept.erase(std::remove_if(from(label.least - equal_), kept.end(),
+                              [&](const Label& other) {
+                                return beats(label, time_.data(), other, &layer.times[other.times], n);
+                              }),
+               kept.end());
     label.step = static_cast<std::uint32_t>(out_.steps.size());
     out_.steps.push_back(step);
     label.times = static_cast<std::uint32_t>(layer.times.size());
     layer.times.insert(layer.times.end(), time_.begin(), time_.begin() + static_cast<std::ptrdiff_t>(n));
-    state.labels.push_back(static_cast<std::uint32_t>(layer.labels.size()));
-    layer.labels.push_back(label);
+    kept.insert(from(label.least), label);
     ++made_;
     return true;
   }
@@ -481,6 +502,7 @@ class ModuleRun {
       if (state == kMade) close += items_.out(net, static_cast<std::size_t>(entry.pool));
     }
     bool tied = !entry.ties.empty(), tails = false;
+    std::vector<double> last_call(pools, 0);
     std::vector<double> end(hi_ - lo_, 0);
     double last_start = 0, latest = 0;
     for (std::uint32_t i = lo_; i < hi_; ++i) {
@@ -507,6 +529,7 @@ class ModuleRun {
           tails = true;
           call += items_.out(net, p);
         }
+        last_call[p] = call;
         known_open_[p].push_back({std::uint64_t{1} << (8 * p), last_start + call + fetchAll(p)});
       }
     }
@@ -515,9 +538,16 @@ class ModuleRun {
       const CallCut& cut = limits_.known->cuts[exit.cut];
       if (exit.goes_on || exit.entry_bytes > 0) continue;
       const CallStep& step = limits_.known->steps[exit.step];
-      if (cut.pool < 0)
+      if (cut.pool < 0) {
         known_closed_.push_back({exit.used, exit.time});
-      else if (!tails && step.kind == CallStep::kOpen && step.item == last)
+        if (tails || step.kind != CallStep::kCpu || step.item != last) continue;
+        // The same, but the last item in a call of its own.
+        for (std::size_t p = 0; p < pools; ++p) {
+          if (opens_last_[p])
+            known_open_[p].push_back({exit.used + (std::uint64_t{1} << (8 * p)),
+                                      exit.time - items_.cpu[last] + last_call[p] + fetchAll(p)});
+        }
+      } else if (!tails && step.kind == CallStep::kOpen && step.item == last)
         known_open_[static_cast<std::size_t>(cut.pool)].push_back(
             {exit.used, exit.time + fetchAll(static_cast<std::size_t>(cut.pool))});
     }
@@ -559,16 +589,16 @@ class ModuleRun {
 
   // Keeps the labels with the least exit times when there is a beam.
   bool trim() {
-    if (limits_.beam == 0 || layer_.labels.size() <= limits_.beam) return true;
+    if (limits_.beam == 0) return true;
     std::vector<double> least;
     for (const State& state : layer_.states) {
-      for (const std::uint32_t l : state.labels) least.push_back(layer_.labels[l].least);
+      for (const Label& label : state.labels) least.push_back(label.least);
     }
     if (least.size() <= limits_.beam) return true;
     std::nth_element(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(limits_.beam), least.end());
     const double most = least[limits_.beam];
     for (State& state : layer_.states) {
-      std::erase_if(state.labels, [&](std::uint32_t l) { return layer_.labels[l].least > most; });
+      std::erase_if(state.labels, [&](const Label& label) { return label.least > most; });
     }
     trimmed_ = true;
     return true;
@@ -644,12 +674,11 @@ class ModuleRun {
     }
     if (sends == kInfinity) return true;
     setMode(key_.data(), -1, false);
-    const std::vector<std::uint32_t> labels = layer_.states[s].labels;
+    const std::vector<Label> labels = layer_.states[s].labels;
     if (labels.empty()) return true;
     const std::uint32_t to = stateOf(layer_, key_.data());
-    for (const std::uint32_t l : labels) {
+    for (Label label : labels) {
       if (!goOn()) return false;
-      Label label = layer_.labels[l];
       const State& from = layer_.states[s];
       moveTimes(from, &layer_.times[label.times], layer_.states[to], 0);
       label.end += sends;
@@ -699,9 +728,8 @@ class ModuleRun {
     settle(key_.data(), v);
     const std::uint32_t to = stateOf(next_, key_.data());
     const State& from = layer_.states[s];
-    for (const std::uint32_t l : from.labels) {
+    for (Label label : from.labels) {
       if (!goOn()) return false;
-      Label label = layer_.labels[l];
       const double* times = &layer_.times[label.times];
       const double end = readyTime(from, times, v) + items_.cpu[v];
       moveTimes(from, times, next_.states[to], end);
@@ -754,9 +782,8 @@ class ModuleRun {
     const double room = items_.pools[pool].memory - (entry_call ? limits_.entry_bytes_least : 0);
     const std::uint32_t to = stateOf(next_, key_.data());
     const State& from = layer_.states[s];
-    for (const std::uint32_t l : from.labels) {
+    for (Label label : from.labels) {
       if (!goOn()) return false;
-      Label label = layer_.labels[l];
       const double* times = &layer_.times[label.times];
       const double ready = readyTime(from, times, v);
       if (opens) {
@@ -798,8 +825,7 @@ class ModuleRun {
       }
       const auto number = static_cast<std::uint32_t>(out_.cuts.size());
       out_.cuts.push_back(std::move(cut));
-      for (const std::uint32_t l : state.labels) {
-        const Label& label = layer_.labels[l];
+      for (const Label& label : state.labels) {
         out_.exits.push_back({number, state.entry_call, state.pool >= 0 ? label.end : label.least,
                               label.bytes, label.entry_bytes, label.used, label.step});
       }
