@@ -32,17 +32,18 @@ constexpr std::array<Share, 8> kShares{{
     {"local-search-restarts", 0.1, 0, 0.1, 0.1},
 }};
 
-// Latency by events: what decomposes is proven by its modules within seconds; the others live by search and
-// refutation in turn, for each needs the other's best value.
+// Latency by events: parts that can be solved exactly are proven within seconds, by refutation or by their
+// Pareto fronts; the others live by search and refutation in turn, for each needs the other's best value.
 struct Turn {
   std::string_view solver;
   double share;
 };
-constexpr std::array<Turn, 6> kEventTurns{{
-    {"schedule-exact", 0.3},
-    {"modules", 0.3},
-    {"schedule-search", 0.35},
+constexpr std::array<Turn, 7> kEventTurns{{
+    {"schedule-bound", 0.15},
+    {"schedule-exact", 0.15},
     {"modules", 0.15},
+    {"coarse", 0.05},
+    {"schedule-search", 0.4},
     {"schedule-bound", 0.35},
     {"cp-sat-schedule", 1},
 }};
@@ -85,7 +86,8 @@ std::vector<CourseStep> courseOf(const Problem& problem) {
 
 std::string chosenMethod(const Problem& problem) {
   if (isEvents(problem))
-    return "modules between barriers exactly, then search and refutation in turn: one sample, ops as events";
+    return "parts between ops that others wait for exactly, then search and refutation in turn: ops are "
+           "events";
   if (problem.goal() == Goal::kLatency) return "labels over ideals: accelerators run subgraphs as calls";
   if (problem.goal() == Goal::kCompletion) return "baselines, then local search";
   const std::size_t units = problem.unitCount();

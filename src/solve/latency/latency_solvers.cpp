@@ -3,6 +3,7 @@
 #include <array>
 
 #include "solve/latency/calls.h"
+#include "solve/latency/coarse.h"
 #include "solve/latency/exact_schedule.h"
 #include "solve/latency/module_solver.h"
 #include "solve/latency/schedule_bound.h"
@@ -11,7 +12,7 @@
 namespace allot {
 
 std::span<const Solver> latencySolvers() {
-  static const std::array<Solver, 5> kList{{
+  static const std::array<Solver, 6> kList{{
       {"calls", "subgraph calls by labels over ideals, module by module",
        "optimal for one call per accelerator; a bound and packed plans for several", callsAccepts,
        solveCalls},
@@ -23,9 +24,11 @@ std::span<const Solver> latencySolvers() {
       {"schedule-search", "annealing of orders and devices, by modules or in rounds from a pool",
        "heuristic; never worse than the best plan it starts from", scheduleSearchAccepts,
        solveScheduleSearch},
-      {"schedule-bound", "lower bound on latency from parts between ops that others wait for",
-       "a valid bound in every link mode, send mode and memory model; finds no plans", scheduleBoundAccepts,
+      {"schedule-bound", "bounds of the parts between ops that others wait for, and plans made of them",
+       "a valid bound; optimal where barriers cut the graph into parts it can solve", scheduleBoundAccepts,
        solveScheduleBound},
+      {"coarse", "fused groups, chains and heavy edges contracted, parts placed, then refined op by op",
+       "heuristic", coarseAccepts, solveCoarse},
   }};
   return kList;
 }
