@@ -427,6 +427,44 @@ void Decoder::reject(const Sequence& tried) {
     arrival_[saved_arrival_[i].first] = saved_arrival_[i].second;
 }
 
+double Decoder::greedy(Sequence& sequence, double price) {
+  clear();
+  std::vector<double> room = model_.memory;
+  std::vector<std::uint8_t> placed(model_.unitCount(), 0);
+  std::vector<Port> ports;
+  sequence.device.assign(opCount(), 0);
+  for (const std::uint32_t op : sequence.order) {
+    const std::uint32_t unit = model_.unit[first_ + op];
+    const double* times = &seconds_[op * devices_];
+    if (!placed[unit]) {
+      const double fastest = *std::min_element(times, times + devices_);
+      std::uint32_t best = 0;
+      std::pair<bool, double> best_cost{true, kInfinity};
+      ports = port_;
+      for (std::uint32_t d = 0; d < devices_; ++d) {
+        if (!(times[d] < kCannotRun)) continue;
+        sequence.device[op] = d;
+        saved_arrival_.clear();
+        const double ready = arrive<false>(op, d, sequence, nullptr);
+        for (std::size_t i = saved_arrival_.size(); i-- > 0;)
+          arrival_[saved_arrival_[i].first] = saved_arrival_[i].second;
+        port_ = ports;
+        const double finish = (times[d] > 0 ? std::max(ready, free_[d]) : ready) + times[d];
+        const std::pair cost{model_.unit_bytes[unit] > room[d], finish + price * (times[d] - fastest)};
+        if (cost < best_cost) {
+          best_cost = cost;
+          best = d;
+        }
+      }
+      placed[unit] = 1;
+      room[best] -= model_.unit_bytes[unit];
+      for (const std::uint32_t member : model_.unit_ops[unit]) sequence.device[member - first_] = best;
+    }
+    end_[op] = step<false>(op, sequence, nullptr);
+  }
+  return reset(sequence);
+}
+
 Schedule Decoder::record(const Sequence& sequence) {
   reset(sequence);
   clear();

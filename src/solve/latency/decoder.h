@@ -67,6 +67,10 @@ class Decoder {
   double value() const { return value_; }
   double end(std::uint32_t op) const { return end_[op]; }
   double seconds(std::uint32_t op, std::uint32_t device) const { return seconds_[op * devices_ + device]; }
+  // Gives each op of the order, one by one, the device of least finish plus `price` times what the op takes
+  // above its least; ports count, units stay together, and devices without room are left out where any has
+  // room. Writes the sequence's devices and accepts it. Only for a whole model.
+  double greedy(Sequence& sequence, double price);
   // The whole schedule of a sequence, transfers included; accepts the sequence.
   Schedule record(const Sequence& sequence);
 
