@@ -177,6 +177,15 @@ class ScheduleSearch {
   PackingEnd collectStarts() {
     if (progress_.bestPlan() != nullptr) addStart(*progress_.bestPlan());
     const std::vector<std::uint32_t> order = pathOrder();
+    if (starts_.empty()) {
+      Packing packing = pack(problem_, budget_);
+      if (packing.end != PackingEnd::kFound) return packing.end;
+      Sequence sequence;
+      for (const OpId op : model_.op_id) sequence.device.push_back(packing.assignment[op.index()].value);
+      sequence.setOrder(order);
+      starts_.push_back(std::move(sequence));
+      report(starts_.front());
+    }
     // One device for all that can run there: the best of them.
     Sequence single;
     double single_value = kInfinity;
@@ -207,21 +216,10 @@ class ScheduleSearch {
     if (model_.opCount() <= kListLimit) addPricedLists();
     if (model_.link_mode != LinkMode::kFree) {
       for (const double price : kPortPrices) {
-        if (budget_.stopped()) break;
         Sequence sequence;
         sequence.setOrder(order);
-        recorder_.greedy(sequence, price);
-        starts_.push_back(std::move(sequence));
+        if (recorder_.greedy(sequence, price, budget_)) starts_.push_back(std::move(sequence));
       }
-    }
-    if (progress_.bestPlan() == nullptr) {
-      Packing packing = pack(problem_, budget_);
-      if (packing.end != PackingEnd::kFound) return packing.end;
-      Sequence sequence;
-      for (const OpId op : model_.op_id) sequence.device.push_back(packing.assignment[op.index()].value);
-      sequence.setOrder(order);
-      starts_.insert(starts_.begin(), std::move(sequence));
-      report(starts_.front());
     }
     return PackingEnd::kFound;
   }
