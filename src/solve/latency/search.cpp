@@ -19,7 +19,7 @@ constexpr std::string_view kName = "schedule-search";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kChains = 4, kPool = 6, kStarts = 12;
 constexpr std::uint64_t kFirstMoves = 20;    // by op, in the first round of annealing
-constexpr std::uint32_t kPatience = 4;       // rounds without a better plan
+constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
