@@ -22,6 +22,7 @@ constexpr std::uint64_t kFirstMoves = 20;    // by op, in the first round of ann
 constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
+constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 constexpr std::array kPortPrices{0.0, 1.0, 4.0};
 constexpr std::array<std::string_view, 5> kLists{"heft", "peft", "cpop", "min-eft", "etf"};
@@ -299,7 +300,8 @@ class ScheduleSearch {
           start = relink(model_, pool_[0].sequence, pool_[other].sequence, random);
         }
         constexpr std::array<double, kChains> kHot{0.0005, 0.002, 0.001, 0.0005};
-        tasks.push_back({std::move(start), {moves, kHot[chain], 1e-5, seconds}});
+        tasks.push_back({std::move(start),
+                         {moves, chain == 2 && round % 2 == 1 ? kHottest : kHot[chain], 1e-5, seconds}});
       }
       idle = runRound(std::move(tasks), round) ? 0 : idle + 1;
       if (seconds < kInfinity) by_clock_ = true;
