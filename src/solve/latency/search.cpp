@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "problem/calls_model.h"
+#include "solve/baselines/list_schedule.h"
 #include "solve/latency/elite.h"
 #include "solve/latency/search_modules.h"
 #include "solve/latency/search_windows.h"
@@ -16,11 +17,14 @@ namespace {
 
 constexpr std::string_view kName = "schedule-search";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kChains = 4, kPool = 6;
+constexpr std::size_t kChains = 4, kPool = 6, kStarts = 12;
 constexpr std::uint64_t kFirstMoves = 20;    // by op, in the first round of annealing
-constexpr std::uint32_t kPatience = 4;       // rounds without a better plan
+constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
+constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
+constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
+constexpr std::array kPortPrices{0.0, 1.0, 4.0};
 constexpr std::array<std::string_view, 5> kLists{"heft", "peft", "cpop", "min-eft", "etf"};
 
 // Takes down what a list scheduler decides.
@@ -58,7 +62,7 @@ class ScheduleSearch {
         return {SolveEnd::kExhausted, "no assignment fits the memory of the devices"};
       return {SolveEnd::kStopped, ""};
     }
-    reportBestStart();
+    rankStarts();
     const std::vector<std::uint32_t> barriers = scheduleBarriers(model_);
     if (decomposes(barriers)) {
       Sequence best;
@@ -98,18 +102,21 @@ class ScheduleSearch {
     return scratch_.overflow() == 0;
   }
 
-  // List schedules are worth more when their transfers are ordered by the decoder. The best start goes first.
-  void reportBestStart() {
-    std::size_t best = 0;
-    double best_value = kInfinity;
-    for (std::size_t i = 0; i < starts_.size() && (i == 0 || !budget_.stopped()); ++i) {
-      const double value = recorder_.reset(starts_[i]);
-      if (value < best_value && (i == 0 || fits(starts_[i]))) {
-        best_value = value;
-        best = i;
-      }
+  // The best start goes first and is reported: list schedules are worth more when the decoder orders their
+  // transfers. Only the best few are kept, besides the first, which fits the memory.
+  void rankStarts() {
+    std::vector<std::pair<double, std::size_t>> ranked;
+    for (std::size_t i = 0; i < starts_.size() && (i == 0 || !budget_.stopped()); ++i)
+      ranked.emplace_back(recorder_.reset(starts_[i]), i);
+    std::sort(ranked.begin(), ranked.end());
+    const auto fitting = std::find_if(ranked.begin(), ranked.end(),
+                                      [&](const auto& entry) { return fits(starts_[entry.second]); });
+    if (fitting != ranked.end()) std::rotate(ranked.begin(), fitting, fitting + 1);
+    std::vector<Sequence> kept;
+    for (const auto& [value, i] : ranked) {
+      if (kept.size() < kStarts || i == 0) kept.push_back(std::move(starts_[i]));
     }
-    if (best > 0) std::swap(starts_.front(), starts_[best]);
+    starts_ = std::move(kept);
     report(starts_.front());
   }
 
@@ -147,9 +154,42 @@ class ScheduleSearch {
     return scratch_.orderBy(key);
   }
 
+  // List schedules by least finish plus a price for the time an op takes above its least: a device that is
+  // free a little sooner is not worth much more of its time.
+  void addPricedLists() {
+    std::vector<double> fastest(model_.opCount(), kInfinity), rank(model_.opCount(), 0);
+    for (std::size_t i = model_.opCount(); i-- > 0;) {
+      const std::size_t op = model_.op_id[i].index();
+      for (std::size_t d = 0; d < model_.devices; ++d) fastest[op] = std::min(fastest[op], model_.time(i, d));
+      for (const std::uint32_t reader : model_.after[i])
+        rank[op] = std::max(rank[op], rank[model_.op_id[reader].index()]);
+      rank[op] += fastest[op];
+    }
+    for (const double price : kPrices) {
+      baseline::ListOutcome outcome = baseline::scheduleList(
+          problem_, budget_, [&](OpId op, double) { return -rank[op.index()]; },
+          [&](OpId op, DeviceId device, double finish) {
+            return finish + price * (problem_.opSeconds(op, device) - fastest[op.index()]);
+          });
+      if (outcome.plan) addStart(*outcome.plan);
+    }
+  }
+
   PackingEnd collectStarts() {
     if (progress_.bestPlan() != nullptr) addStart(*progress_.bestPlan());
     const std::vector<std::uint32_t> order = pathOrder();
+    if (starts_.empty()) {
+      Packing packing = pack(problem_, budget_);
+      if (packing.end != PackingEnd::kFound) return packing.end;
+      Sequence sequence;
+      for (const OpId op : model_.op_id) sequence.device.push_back(packing.assignment[op.index()].value);
+      sequence.setOrder(order);
+      starts_.push_back(std::move(sequence));
+      report(starts_.front());
+    }
+    // One device for all that can run there: the best of them.
+    Sequence single;
+    double single_value = kInfinity;
     for (std::uint32_t d = 0; d < model_.devices; ++d) {
       Sequence sequence;
       sequence.device.assign(model_.opCount(), d);
@@ -159,8 +199,12 @@ class ScheduleSearch {
           sequence.device[op] = e;
       }
       sequence.setOrder(order);
-      starts_.push_back(std::move(sequence));
+      if (const double value = recorder_.reset(sequence); value < single_value || single.order.empty()) {
+        single_value = value;
+        single = std::move(sequence);
+      }
     }
+    starts_.push_back(std::move(single));
     if (model_.opCount() <= kListLimit) {
       for (const std::string_view name : kLists) {
         const Solver* solver = findSolver(name);
@@ -170,14 +214,13 @@ class ScheduleSearch {
         for (const Plan& plan : listener.plans) addStart(plan);
       }
     }
-    if (progress_.bestPlan() == nullptr) {
-      Packing packing = pack(problem_, budget_);
-      if (packing.end != PackingEnd::kFound) return packing.end;
-      Sequence sequence;
-      for (const OpId op : model_.op_id) sequence.device.push_back(packing.assignment[op.index()].value);
-      sequence.setOrder(order);
-      starts_.insert(starts_.begin(), std::move(sequence));
-      report(starts_.front());
+    if (model_.opCount() <= kListLimit) addPricedLists();
+    if (model_.link_mode != LinkMode::kFree) {
+      for (const double price : kPortPrices) {
+        Sequence sequence;
+        sequence.setOrder(order);
+        if (recorder_.greedy(sequence, price, budget_)) starts_.push_back(std::move(sequence));
+      }
     }
     return PackingEnd::kFound;
   }
@@ -257,7 +300,8 @@ class ScheduleSearch {
           start = relink(model_, pool_[0].sequence, pool_[other].sequence, random);
         }
         constexpr std::array<double, kChains> kHot{0.0005, 0.002, 0.001, 0.0005};
-        tasks.push_back({std::move(start), {moves, kHot[chain], 1e-5, seconds}});
+        tasks.push_back({std::move(start),
+                         {moves, chain == 2 && round % 2 == 1 ? kHottest : kHot[chain], 1e-5, seconds}});
       }
       idle = runRound(std::move(tasks), round) ? 0 : idle + 1;
       if (seconds < kInfinity) by_clock_ = true;

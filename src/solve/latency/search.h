@@ -1,12 +1,12 @@
 // Anytime search for short schedules: solver "schedule-search".
 //
 // Problem: latency of the events model, every link, send and memory mode.
-// Method: starts from the best plan so far, list schedules and single devices, decoded with ports. Where
-// barriers cut the graph into modules, each is searched on its own (search_modules.h). Otherwise rounds of
-// annealing in several chains from a pool of good and different plans and from joins of two of them, each
-// round twice as long as the one before; large graphs are first improved window by window (search_windows.h).
-// Guarantee: heuristic, no bound; never worse than the best plan so far; the same plan for any number of
-// threads. Ends after several rounds without a better plan.
+// Method: starts from the best plan so far, list schedules (also some that price slow devices or see the
+// ports) and single devices, decoded with ports. Where barriers cut the graph into modules, each is searched
+// on its own (search_modules.h). Otherwise rounds of annealing in several chains from a pool of good and
+// different plans and from joins of two of them, each round twice as long as the one before; large graphs are
+// first improved window by window (search_windows.h). Guarantee: heuristic, no bound; never worse than the
+// best plan so far; the same plan for any number of threads. Ends after several rounds without a better plan.
 // When time runs out: the best plan found so far has been reported.
 #pragma once
 

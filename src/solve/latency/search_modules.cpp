@@ -12,7 +12,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kFirstMoves = 100;  // by op, pair and round; doubled from round to round
 constexpr double kHot = 0.1, kWarm = 0.01, kCold = 5e-4;  // temperatures from a start and from a good plan
 constexpr double kMargin = 0.08, kLeastMargin = 0.004;    // how far from the best path a pair may lie
-constexpr std::uint32_t kPatience = 4;                    // rounds without a better plan
+constexpr std::uint32_t kPatience = 7;                    // rounds without a better plan
 
 struct Module {
   SearchRange range;
@@ -107,7 +107,7 @@ class ModuleSearch {
   }
 
   // The start's decisions inside the module, its ends on the pair's devices.
-  Sequence startOf(const Module& module, std::uint32_t in, std::uint32_t out) const {
+  Sequence startOf(const Module& module, std::uint32_t in, std::uint32_t out, bool flat) const {
     const std::uint32_t first = module.range.first, last = module.range.last;
     std::vector<std::uint32_t> order;
     for (const std::uint32_t op : start_.order) {
@@ -115,6 +115,10 @@ class ModuleSearch {
     }
     Sequence sequence;
     sequence.device.assign(start_.device.begin() + first, start_.device.begin() + last);
+    // Flat: all on one device, where they run there; another corner of the search than the start's.
+    for (std::uint32_t op = first; flat && op < last; ++op) {
+      if (model_.runs(op, in)) sequence.device[op - first] = in;
+    }
     if (module.has_in) sequence.device.front() = in;
     if (module.has_out) sequence.device.back() = out;
     sequence.setOrder(std::move(order));
@@ -183,9 +187,9 @@ class ModuleSearch {
       result.moves = 0;
       for (std::uint32_t r = 0; r < runs && (r == 0 || !budget_.stopped()); ++r) {
         const bool on = known.value < kInfinity && (r + round) % 2 == 1;
-        AnnealResult next =
-            annealer.run(on ? warmStart(task, annealer) : startOf(module, task.in, task.out),
-                         {moves / runs, on ? kWarm : kHot, kCold, kInfinity}, budget_, random);
+        AnnealResult next = annealer.run(
+            on ? warmStart(task, annealer) : startOf(module, task.in, task.out, (r + round) % 4 == 2),
+            {moves / runs, on ? kWarm : kHot, kCold, kInfinity}, budget_, random);
         const std::uint64_t made = result.moves + next.moves;
         if (next.value < result.value) result = std::move(next);
         result.moves = made;

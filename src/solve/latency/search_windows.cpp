@@ -16,7 +16,7 @@ constexpr std::uint32_t kPatience = 2;            // passes below that
 class WindowSearch {
  public:
   WindowSearch(const ScheduleModel& model, const SearchRange& range, const Budget& budget)
-      : model_(model), budget_(budget), decoder_(model), whole_(model), neighbourhood_(model, range) {
+      : budget_(budget), decoder_(model), whole_(model), neighbourhood_(model, range) {
     double total = 0;
     for (std::size_t op = 0; op < model.opCount(); ++op) {
       double fastest = kInfinity;
@@ -48,7 +48,6 @@ class WindowSearch {
   }
 
  private:
-  const ScheduleModel& model_;
   const Budget& budget_;
   Decoder decoder_, whole_;
   Neighbourhood neighbourhood_;
