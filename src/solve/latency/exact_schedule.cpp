@@ -67,8 +67,10 @@ class ExactSchedule {
   }
 
   SolveResult run() {
-    search(target(), kFirstWidth, 0);
-    if (!ended()) search(target(), 0, room(kFirstStates));
+    // The narrow beam gives the target that keeps the wider one short.
+    search(target(), 1, 0);
+    if (!ended() && !stopped()) search(target(), kFirstWidth, 0);
+    if (!ended() && !stopped()) search(target(), 0, room(kFirstStates));
     Stage whole, relaxed;
     bool open = model_.link_mode != LinkMode::kFree;
     std::size_t width = kFirstWidth;
@@ -85,7 +87,7 @@ class ExactSchedule {
   }
 
  private:
-  static constexpr std::size_t kFirstWidth = 32, kFirstStates = 5'000;
+  static constexpr std::size_t kFirstWidth = 10, kFirstStates = 3'000;
   // Targets and limits grow with success and failure.
   struct Stage {
     std::size_t states = kFirstStates;
