@@ -93,6 +93,7 @@ class ExactSchedule {
     std::size_t states = kFirstStates;
     double step = 0.02;
     int failed = 0;
+    double failed_at = kNever;  // target that took more partial schedules than the limit
   };
 
   const Problem& problem_;
@@ -125,13 +126,20 @@ class ExactSchedule {
     double middle = low + stage.step * std::max(low, 1e-3);
     // Half way between two multiples, so that rounding cannot decide.
     if (grain_ > 0) middle = (std::floor(std::max(middle / grain_, low / grain_ + 1e-3)) + 0.5) * grain_;
-    if (attempt(std::min(middle, high))) {
+    const double below = std::min(middle, high);
+    if (below >= stage.failed_at) {
+      stage.states *= 4;
+      stage.failed_at = kNever;
+    }
+    if (attempt(below)) {
       stage.step *= 1.5;
       return;
     }
+    stage.failed_at = below;
     stage.step = std::min(stage.step, high < kNever && low > 0 ? high / low - 1 : stage.step) / 2;
     if (++stage.failed % 2 != 0) return;
     stage.states *= 4;
+    stage.failed_at = kNever;
   }
 
   // Without ports the search is far smaller and its least value is a bound; `open` ends when it is known.
