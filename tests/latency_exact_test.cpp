@@ -24,7 +24,7 @@ SolveOutcome exact(const Problem& problem) {
 TEST(ScheduleExact, AgreesWithEnumeration) {
   int plans = 0, none = 0;
   for (std::uint64_t seed = 0; seed < 6000; ++seed) {
-    const bool large = seed % 40 == 0;
+    const bool large = seed % 8 == 0;
     const Problem problem =
         randomProblem(seed, Goal::kLatency, large ? RandomLimits{6, 2} : RandomLimits{4, 3});
     if (problem.modes.model != LatencyModel::kEvents) continue;

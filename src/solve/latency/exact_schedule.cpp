@@ -67,8 +67,10 @@ class ExactSchedule {
   }
 
   SolveResult run() {
-    search(target(), kFirstWidth, 0);
-    if (!ended()) search(target(), 0, room(kFirstStates));
+    // The narrow beam gives the target that keeps the wider one short.
+    search(target(), 1, 0);
+    if (!ended() && !stopped()) search(target(), kFirstWidth, 0);
+    if (!ended() && !stopped()) search(target(), 0, room(kFirstStates));
     Stage whole, relaxed;
     bool open = model_.link_mode != LinkMode::kFree;
     std::size_t width = kFirstWidth;
@@ -85,12 +87,13 @@ class ExactSchedule {
   }
 
  private:
-  static constexpr std::size_t kFirstWidth = 32, kFirstStates = 5'000;
+  static constexpr std::size_t kFirstWidth = 10, kFirstStates = 3'000;
   // Targets and limits grow with success and failure.
   struct Stage {
     std::size_t states = kFirstStates;
     double step = 0.02;
     int failed = 0;
+    double failed_at = kNever;  // target that took more partial schedules than the limit
   };
 
   const Problem& problem_;
@@ -123,13 +126,20 @@ class ExactSchedule {
     double middle = low + stage.step * std::max(low, 1e-3);
     // Half way between two multiples, so that rounding cannot decide.
     if (grain_ > 0) middle = (std::floor(std::max(middle / grain_, low / grain_ + 1e-3)) + 0.5) * grain_;
-    if (attempt(std::min(middle, high))) {
+    const double below = std::min(middle, high);
+    if (below >= stage.failed_at) {
+      stage.states *= 4;
+      stage.failed_at = kNever;
+    }
+    if (attempt(below)) {
       stage.step *= 1.5;
       return;
     }
+    stage.failed_at = below;
     stage.step = std::min(stage.step, high < kNever && low > 0 ? high / low - 1 : stage.step) / 2;
     if (++stage.failed % 2 != 0) return;
     stage.states *= 4;
+    stage.failed_at = kNever;
   }
 
   // Without ports the search is far smaller and its least value is a bound; `open` ends when it is known.
