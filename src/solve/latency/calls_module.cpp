@@ -321,7 +321,7 @@ class ModuleRun {
     const std::uint32_t last = hi_ - 1;
     state.has_last = holds(key, last) || !last_is_last_;
     if (state.has_last) return;
-    const auto least = [&](std::uint32_t net, bool fetch) {
+    const auto cheapest = [&](std::uint32_t net, bool fetch) {
       double best = kInfinity;
       for (std::size_t p = 0; p < items_.poolCount(); ++p) {
         if (state.pool < 0 || p == static_cast<std::size_t>(state.pool))
@@ -339,7 +339,7 @@ class ModuleRun {
         if (netState(key, net) != kOutside) continue;
         const std::uint32_t from = items_.net_producer[net];
         const double readers = static_cast<double>(items_.net_consumers[net].size());
-        double share = least(net, true) / readers;
+        double share = cheapest(net, true) / readers;
         if (from >= lo_ && !holds(key, from))
           share = std::min(share, take_[from - lo_] / static_cast<double>(items_.after[from].size()));
         take += share;
@@ -349,7 +349,7 @@ class ModuleRun {
     for (const std::uint32_t net : items_.item_inputs[last]) {
       const std::uint32_t from = items_.net_producer[net];
       if (from >= lo_ && holds(key, from) && netState(key, net) == kMade)
-        state.last_send += least(net, false);
+        state.last_send += cheapest(net, false);
     }
   }
 
