@@ -223,7 +223,7 @@ TEST(Baselines, AcceptWhatTheyCanDo) {
   };
   EXPECT_EQ(accepted().size(), 9u);
   m.problem.modes.goal = Goal::kLatency;
-  EXPECT_EQ(accepted().size(), 12u);
+  EXPECT_EQ(accepted().size(), 17u);
   m.problem.modes.model = LatencyModel::kSubgraphCalls;
   EXPECT_EQ(accepted().size(), 7u);
   m.problem.modes.goal = Goal::kCompletion;

@@ -142,7 +142,7 @@ TEST(Calls, RepeatUnderAWorkLimit) {
   const Problem problem = wideProblem();
   RunOptions run;
   run.solver = "calls";
-  run.work_limit = 300;
+  run.work_limit = 20;
   const Plan once = solve(problem, run).plan;
   run.threads = 2;
   const Plan again = solve(problem, run).plan;

@@ -16,6 +16,7 @@ SolveResult report(std::optional<Plan> plan, bool stopped, Progress& progress, s
 }  // namespace
 
 SolveResult mTopo(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
   const std::size_t devices = problem.deviceCount();
   std::vector<double> unit_bytes(problem.unitCount(), 0);
   double total = 0, largest = 0;
@@ -49,12 +50,14 @@ SolveResult mTopo(const Problem& problem, const Budget& budget, Progress& progre
 }
 
 SolveResult mEtf(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
   PortSchedule schedule(problem);
   bool stopped = false;
   return report(scheduleEarliestStart(problem, budget, schedule, {}, stopped), stopped, progress, "m-etf");
 }
 
 SolveResult mSct(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
   const auto favourite = favouriteChildren(problem, budget);
   if (!favourite) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, {}};
   PortSchedule schedule(problem);

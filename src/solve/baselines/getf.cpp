@@ -24,6 +24,7 @@ double secondsOfAll(const Problem& problem, const std::vector<double>& least, De
 }  // namespace
 
 SolveResult getf(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
   const std::vector<double> least = leastOpSeconds(problem);
   const std::size_t devices = problem.deviceCount();
   std::vector<double> slowness(devices);

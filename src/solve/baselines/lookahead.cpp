@@ -9,6 +9,7 @@
 namespace allot::baseline {
 
 SolveResult heftLookahead(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
   const OpGraph& graph = problem.graph;
   const auto rank = upwardRank(problem, meanOpSeconds(problem), meanTransferSeconds(problem));
   ListSchedule schedule(problem, true);

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kName = "calls";
 constexpr std::size_t kMostOps = 8192;  // reachability takes ops^2 bits
-constexpr std::size_t kBeam = 2000;
+// Labels kept of each size of ideal, and over all sizes.
+constexpr std::size_t kLeastBeam = 100, kMostBeam = 2000, kBeamOfAll = 800'000;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kShareOfOneCall = 0.3;  // of the time, where accelerators may run more
 constexpr double kEqual = 1e-10;         // what rounding and dropped near-ties may cost, relative
@@ -49,7 +50,10 @@ class CallsRun {
   std::size_t modules() const { return facts_->cuts.size() - 1; }
 
   // With a beam, for a plan.
-  CallSearchOutcome guess(double below) { return search(below, kBeam); }
+  CallSearchOutcome guess(double below) {
+    const std::size_t beam = std::clamp(kBeamOfAll / (items_.itemCount() + 1), kLeastBeam, kMostBeam);
+    return search(below, budget_.work_limit > 0 ? std::min<std::size_t>(beam, budget_.work_limit) : beam);
+  }
   CallSearchOutcome prove(double below) { return search(below, 0); }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <tuple>
 
 namespace allot {
 namespace {
@@ -321,7 +322,7 @@ class ModuleRun {
     const std::uint32_t last = hi_ - 1;
     state.has_last = holds(key, last) || !last_is_last_;
     if (state.has_last) return;
-    const auto least = [&](std::uint32_t net, bool fetch) {
+    const auto cheapest = [&](std::uint32_t net, bool fetch) {
       double best = kInfinity;
       for (std::size_t p = 0; p < items_.poolCount(); ++p) {
         if (state.pool < 0 || p == static_cast<std::size_t>(state.pool))
@@ -339,7 +340,7 @@ class ModuleRun {
         if (netState(key, net) != kOutside) continue;
         const std::uint32_t from = items_.net_producer[net];
         const double readers = static_cast<double>(items_.net_consumers[net].size());
-        double share = least(net, true) / readers;
+        double share = cheapest(net, true) / readers;
         if (from >= lo_ && !holds(key, from))
           share = std::min(share, take_[from - lo_] / static_cast<double>(items_.after[from].size()));
         take += share;
@@ -349,7 +350,7 @@ class ModuleRun {
     for (const std::uint32_t net : items_.item_inputs[last]) {
       const std::uint32_t from = items_.net_producer[net];
       if (from >= lo_ && holds(key, from) && netState(key, net) == kMade)
-        state.last_send += least(net, false);
+        state.last_send += cheapest(net, false);
     }
   }
 
@@ -449,8 +450,8 @@ class ModuleRun {
     }
     const std::size_t n = state.frontier.size();
     std::vector<Label>& kept = state.labels;
-    const auto from = [&](double least) {
-      return std::lower_bound(kept.begin(), kept.end(), least,
+    const auto from = [&](double time_least) {
+      return std::lower_bound(kept.begin(), kept.end(), time_least,
                               [](const Label& other, double time) { return other.least < time; });
     };
     // Only labels that are no later can beat this one, and only those no earlier can be beaten.
@@ -590,15 +591,35 @@ class ModuleRun {
   // Keeps the labels with the least exit times when there is a beam.
   bool trim() {
     if (limits_.beam == 0) return true;
-    std::vector<double> least;
-    for (const State& state : layer_.states) {
-      for (const Label& label : state.labels) least.push_back(label.least);
+    struct Place {
+      double least, latest;
+      std::uint32_t state, label;
+      bool operator<(const Place& other) const {
+        return std::tie(least, latest, state, label) <
+               std::tie(other.least, other.latest, other.state, other.label);
+      }
+    };
+    std::vector<Place> places;
+    for (std::uint32_t s = 0; s < layer_.states.size(); ++s) {
+      const State& state = layer_.states[s];
+      for (std::uint32_t l = 0; l < state.labels.size(); ++l) {
+        const Label& label = state.labels[l];
+        const double* times = &layer_.times[label.times];
+        const double latest = *std::max_element(times, times + state.frontier.size());
+        places.push_back({label.least, std::max(label.end, latest), s, l});
+      }
     }
-    if (least.size() <= limits_.beam) return true;
-    std::nth_element(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(limits_.beam), least.end());
-    const double most = least[limits_.beam];
-    for (State& state : layer_.states) {
-      std::erase_if(state.labels, [&](const Label& label) { return label.least > most; });
+    if (places.size() <= limits_.beam) return true;
+    const auto end = places.begin() + static_cast<std::ptrdiff_t>(limits_.beam);
+    std::nth_element(places.begin(), end, places.end());
+    std::sort(places.begin(), end, [](const Place& a, const Place& b) {
+      return std::tie(a.state, a.label) < std::tie(b.state, b.label);
+    });
+    auto next = places.begin();
+    for (std::uint32_t s = 0; s < layer_.states.size(); ++s) {
+      std::vector<Label> kept;
+      for (; next != end && next->state == s; ++next) kept.push_back(layer_.states[s].labels[next->label]);
+      layer_.states[s].labels = std::move(kept);
     }
     trimmed_ = true;
     return true;
