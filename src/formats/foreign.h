@@ -21,6 +21,8 @@ Result<Problem> readOpChain(std::string_view text, const std::string& file, cons
                             const Cluster* cluster, Warnings& warnings);
 Result<Problem> readOpTypes(std::string_view text, const std::string& file, const ReadOptions& options,
                             const Cluster* cluster, Warnings& warnings);
+// Fails on what a compressed file begins with.
+Result<void> refuseCompressed(std::string_view text);
 // The CSV format that a text's header names, if any.
 std::optional<Format> recogniseCsv(std::string_view text);
 

@@ -131,6 +131,8 @@ Result<Problem> readModelParts(std::span<const InputText> files, const ReadOptio
   bool has_types = false;
   for (const InputText& input : files) {
     Format format = Format::kPyTorchTrace;
+    if (auto plain = refuseCompressed(input.text); !plain)
+      return fail(inFile(std::move(plain).error(), input.file));
     const std::optional<Format> csv = recogniseCsv(input.text);
     if (csv == Format::kOpTypesCsv || !options.format) {
       auto recognised = csv ? Result<Format>(*csv) : recogniseFormat(input.text, input.file);

@@ -91,6 +91,7 @@ Result<T> named(Result<T> result, const std::string& file) {
 template <class Visit>
 auto open(std::string_view text, const std::string& file, const ReadOptions& options, Visit&& visit)
     -> decltype(visit(Format::kGraph, static_cast<const JsonNode*>(nullptr))) {
+  ALLOT_CHECK(refuseCompressed(text));
   const std::optional<Format> known = options.format ? options.format : plainFormat(text);
   if (known && isPlain(*known)) return visit(*known, nullptr);
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
@@ -139,6 +140,11 @@ std::string formatNames() {
   std::string all;
   for (const NamedFormat& known : kFormats) all += fmt::format("{}{}", all.empty() ? "" : ", ", known.name);
   return all;
+}
+
+Result<void> refuseCompressed(std::string_view text) {
+  if (!text.starts_with("\x1f\x8b")) return {};
+  return badInput("", "a gzip file", "unpack it first: gunzip FILE");
 }
 
 Result<double> timeUnitFactor(const ReadOptions& options, double standard) {

@@ -1,0 +1,384 @@
+// Op chains, operator types and traces: read number by number, joined, packed, and refused where wrong.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "allot/packing.h"
+#include "formats/op_chain.h"
+#include "formats/trace_align.h"
+#include "formats_support.h"
+
+namespace allot {
+namespace {
+
+const std::string kChain =
+    "seq,operator,phase,cpu_ts_us,cpu_dur_us,gpu_ts_us,gpu_dur_us\n"
+    "0,empty,load,0,5,0,10\n"
+    "1,conv2d,train,10,4000,20,500\n"
+    "2,\"relu, in place\",train,4010,100,520,40\n"
+    "3,conv2d,train,4200,6000,600,700\n";
+
+const std::string kTypes =
+    "operator,speedup,cpu_total_us,gpu_total_us,cpu_avg_us,gpu_avg_us\n"
+    "conv2d,8,80000,10000,8000,1000\n"
+    "relu,0.5,100,400,10,20\n";
+
+std::string errorOf(const std::string& text, const ReadOptions& options = {}) {
+  Warnings warnings;
+  const auto problem = readProblem(text, "file", options, nullptr, warnings);
+  EXPECT_FALSE(problem) << text;
+  return problem ? std::string() : problem.error().text();
+}
+
+std::string partsError(std::vector<InputText> files, const ReadOptions& options = {}) {
+  Warnings warnings;
+  const auto problem = readModelParts(files, options, nullptr, warnings);
+  EXPECT_FALSE(problem);
+  return problem ? std::string() : problem.error().text();
+}
+
+Problem partsOf(std::vector<InputText> files, const ReadOptions& options = {}, Warnings* said = nullptr) {
+  Warnings warnings;
+  auto problem = readModelParts(files, options, nullptr, warnings);
+  EXPECT_TRUE(problem) << problem.error().text();
+  if (said != nullptr) *said = warnings;
+  return problem ? std::move(*problem) : Problem();
+}
+
+void expectMention(const std::string& error, const std::string& what) {
+  EXPECT_NE(error.find(what), std::string::npos) << error;
+}
+
+TEST(TalosFormats, ChainBecomesOneModelOnCpuAndGpu) {
+  Warnings warnings;
+  const auto problem = readProblem(kChain, "some/folder/net.csv", {}, nullptr, warnings);
+  ASSERT_TRUE(problem) << problem.error().text();
+  EXPECT_EQ(problem->name, "net");
+  EXPECT_EQ(problem->goal(), Goal::kCompletion);
+  EXPECT_EQ(problem->graph.op_name, (std::vector<std::string>{"conv2d#1", "relu, in place#2", "conv2d#3"}));
+  EXPECT_EQ(problem->op_seconds, (std::vector<double>{4e-3, 5e-4, 1e-4, 4e-5, 6e-3, 7e-4}));
+  EXPECT_EQ(problem->deviceCount(), 2u);
+  EXPECT_EQ(problem->cluster.classes[0].kind, DeviceKind::kCpu);
+  EXPECT_EQ(problem->graph.tensorCount(), 2u);
+  EXPECT_EQ(problem->transferSeconds(TensorId(0), DeviceId(0), DeviceId(1)), 0);
+  ASSERT_EQ(warnings.size(), 1u);
+  expectMention(warnings[0], "1 ops of phase load");
+  EXPECT_EQ(*recogniseFormat(kChain, "f"), Format::kOpChainCsv);
+  // What was read survives its own format.
+  expectSameProblem(*problem, problemOf(writeProblem(*problem)));
+}
+
+TEST(TalosFormats, ClusterGivesCountsAndTransfers) {
+  const Cluster named = clusterOf(
+      "schema: allot.cluster/1\nclasses: [{name: gpu, kind: accelerator}, {name: cpu, kind: cpu}]\n"
+      "devices: [{name: g0, class: gpu}, {name: g1, class: gpu}, {name: c0, class: cpu}]\n"
+      "links: [{from: '*', to: '*', latency: 50us, bandwidth: 1GB/s}]\n");
+  const Problem p = problemOf(kChain, {}, &named);
+  EXPECT_EQ(p.deviceCount(), 3u);
+  EXPECT_EQ(p.opSeconds(OpId(0), DeviceId(2)), 4e-3);
+  EXPECT_EQ(p.opSeconds(OpId(0), DeviceId(1)), 5e-4);
+  EXPECT_EQ(p.transferSeconds(TensorId(0), DeviceId(0), DeviceId(1)), 5e-5);
+  const Cluster by_kind = clusterOf(
+      "schema: allot.cluster/1\nclasses: [{name: host, kind: cpu}, {name: A100, kind: accelerator}]\n"
+      "devices: [{name: h, class: host}, {name: a, class: A100}]\n");
+  EXPECT_EQ(problemOf(kChain, {}, &by_kind).opSeconds(OpId(0), DeviceId(1)), 5e-4);
+  const Cluster unclear = clusterOf(
+      "schema: allot.cluster/1\nclasses: [{name: cpu, kind: cpu}, {name: A100, kind: accelerator}]\n"
+      "devices: [{name: h, class: cpu}, {name: a, class: A100}]\n");
+  Warnings warnings;
+  const auto wrong = readProblem(kChain, "file", {}, &unclear, warnings);
+  ASSERT_FALSE(wrong);
+  expectMention(wrong.error().text(), "A100");
+}
+
+TEST(TalosFormats, UnitsComeFromTheHeaderOrTheOption) {
+  const Problem ms = problemOf("operator,cpu_dur_ms,gpu_dur_ms\na,4,0.5\n");
+  EXPECT_EQ(ms.op_seconds, (std::vector<double>{4e-3, 5e-4}));
+  const Problem plain = problemOf("Operator,CPU,GPU\na,4,2\n");
+  EXPECT_EQ(plain.op_seconds, (std::vector<double>{4e-6, 2e-6}));
+  const Problem forced_unit = problemOf("operator,cpu_us,gpu_us\na,4,2\n", inUnit("s"));
+  EXPECT_EQ(forced_unit.op_seconds, (std::vector<double>{4, 2}));
+}
+
+TEST(TalosFormats, SeveralModelsInOneChainFile) {
+  const Problem p = problemOf("model,segment,cpu_us,gpu_us\nx,0,3,1\ny,0,5,2\nx,1,4,1\n");
+  EXPECT_EQ(p.graph.model_name, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(p.graph.op_name, (std::vector<std::string>{"x/segment#0", "x/segment#1", "y/segment#0"}));
+  EXPECT_EQ(p.graph.tensorCount(), 1u);
+}
+
+TEST(TalosFormats, TypesCountTheCallsOfBothRuns) {
+  Warnings warnings;
+  const auto p = readProblem(kTypes, "net.csv", {}, nullptr, warnings);
+  ASSERT_TRUE(p) << p.error().text();
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(*recogniseFormat(kTypes, "f"), Format::kOpTypesCsv);
+  EXPECT_NEAR(p->op_seconds[0], 0.08, 1e-15);
+  EXPECT_NEAR(p->op_seconds[1], 0.01, 1e-15);
+  // 10 calls on the cpu, 20 on the gpu: 10 of each.
+  EXPECT_NEAR(p->op_seconds[2], 1e-4, 1e-18);
+  EXPECT_NEAR(p->op_seconds[3], 2e-4, 1e-18);
+  const auto odd =
+      readProblem("operator,speedup,cpu_total_us,gpu_total_us,cpu_avg_us,gpu_avg_us\na,8,8,1,8e-3,1\n", "f",
+                  {}, nullptr, warnings);
+  ASSERT_TRUE(odd);
+  ASSERT_EQ(warnings.size(), 1u);
+  expectMention(warnings[0], "check their units");
+}
+
+TEST(TalosFormats, WrongTablesNameLineAndRemedy) {
+  const std::string head = "operator,cpu_dur_us,gpu_dur_us\n";
+  const auto chain = [&](const std::string& rows) {
+    return errorOf(head + rows, forced(Format::kOpChainCsv));
+  };
+  expectMention(chain("a,1,2\nb,nan,2\n"), "line 3, column cpu_dur_us");
+  expectMention(chain("a,1,-2\n"), "negative");
+  expectMention(chain("a,1,inf\n"), "not a finite number");
+  expectMention(chain("a,1,1e30\n"), "absurd");
+  expectMention(chain("a,1\n"), "2 fields for 3 columns");
+  expectMention(chain("a,1,2,3\n"), "4 fields for 3 columns");
+  expectMention(chain(",1,2\n"), "no name");
+  expectMention(chain("\"a,1,2\n"), "no end");
+  expectMention(chain("\"a\" b,1,2\n"), "behind a quoted field");
+  expectMention(chain(""), "no ops");
+  expectMention(chain("\xff,1,2\n"), "UTF-8");
+  expectMention(errorOf("operator,cpu_dur_us\na,1\n", forced(Format::kOpChainCsv)), "gpu_dur_us");
+  expectMention(errorOf("operator,operator,cpu_us,gpu_us\na,a,1,1\n"), "twice");
+  expectMention(errorOf("", forced(Format::kOpChainCsv)), "no header");
+  expectMention(errorOf("seq,operator,cpu_us,gpu_us\n1,a,1,1\n1,b,1,1\n"), "line 3");
+  expectMention(errorOf("seq,operator,cpu_us,gpu_us\nx,a,1,1\n"), "whole number");
+  expectMention(errorOf("model,operator,cpu_us,gpu_us\na/b,a,1,1\n"), "no name of a model");
+  expectMention(errorOf("operator,phase,cpu_us,gpu_us\na,load,1,1\n"), "no ops");
+  expectMention(errorOf("operator,cpu_ts_us,cpu_dur_us,gpu_dur_us\na,1,1,1\n"), "gpu_ts_us");
+  expectMention(errorOf("operator,cpu_ts_us,cpu_dur_us,gpu_ts_us,gpu_dur_us\na,9,1,9,1\nb,1,1,1,1\n"),
+                "before");
+  const auto types = [](const std::string& rows) {
+    return errorOf("operator,speedup,cpu_total_us,gpu_total_us,cpu_avg_us,gpu_avg_us\n" + rows);
+  };
+  expectMention(types("a,1,1,1,1,1\na,1,1,1,1,1\n"), "line 3");
+  expectMention(types("a,1,1,1,1000,1\n"), "check the columns and their units");
+  expectMention(types("a,x,1,1,1,1\n"), "not a finite number");
+  expectMention(types(""), "no operator types");
+  expectMention(errorOf(std::string("\x1f\x8b\x08")), "gunzip");
+}
+
+TEST(TalosFormats, CutOffTablesNeverCrash) {
+  for (const std::string& whole : {kChain, kTypes}) {
+    const Format format = whole == kChain ? Format::kOpChainCsv : Format::kOpTypesCsv;
+    for (std::size_t end = 0; end < whole.size(); ++end) {
+      Warnings warnings;
+      const auto problem = readProblem(whole.substr(0, end), "file", forced(format), nullptr, warnings);
+      if (!problem) {
+        EXPECT_TRUE(problem.error().text().starts_with("file")) << end;
+        EXPECT_FALSE(problem.error().remedy.empty());
+      }
+    }
+  }
+}
+
+TEST(TalosAlign, MatchesTheHeaviestCommonOps) {
+  const std::vector<std::uint32_t> a{1, 2, 3, 2, 4}, b{1, 3, 2, 5, 4};
+  const std::vector<double> light_a{1, 1, 9, 1, 1}, light_b{1, 9, 1, 1, 1};
+  const auto pairs = align({a, light_a}, {b, light_b});
+  ASSERT_TRUE(pairs);
+  EXPECT_EQ(*pairs, (Alignment{{0, 0}, {2, 1}, {3, 2}, {4, 4}}));
+  // 2 3 against 3 2: only one of the two can stay, and the longer does.
+  const std::vector<std::uint32_t> x{2, 3}, y{3, 2};
+  const std::vector<double> two{5, 1}, three{1, 5};
+  EXPECT_EQ(*align({x, two}, {y, std::vector<double>{1, 5}}), (Alignment{{0, 1}}));
+  EXPECT_EQ(*align({x, three}, {y, std::vector<double>{5, 1}}), (Alignment{{1, 0}}));
+  EXPECT_TRUE(align({{}, {}}, {y, two})->empty());
+}
+
+TEST(TalosAlign, RefusesWhatIsTooLarge) {
+  std::vector<std::uint32_t> a(30'000), b(30'000, 1);
+  const std::vector<double> seconds(30'000, 1);
+  EXPECT_FALSE(align({a, seconds}, {b, seconds}));
+  // Equal ends do not count.
+  b = a;
+  b[15'000] = 7;
+  const auto pairs = align({a, seconds}, {b, seconds});
+  ASSERT_TRUE(pairs);
+  EXPECT_EQ(pairs->size(), 29'999u);
+}
+
+TEST(TalosAlign, NamesThatDifferByDeviceAreTheSame) {
+  EXPECT_EQ(deviceFreeName("MkldnnConvolutionBackward"), deviceFreeName("CudnnConvolutionBackward"));
+  EXPECT_EQ(deviceFreeName("NativeBatchNormBackward"), deviceFreeName("CudnnBatchNormBackward"));
+  EXPECT_EQ(deviceFreeName("aten::conv2d"), "conv2d");
+  EXPECT_EQ(deviceFreeName("autograd::engine::evaluate_function: AddmmBackward0"), "AddmmBackward0");
+  EXPECT_NE(deviceFreeName("native_batch_norm"), deviceFreeName("cudnn_batch_norm"));
+}
+
+// The old form: conv2d holds a nested convolution; `to` runs on the gpu run alone.
+const std::string kOldCpu = R"([
+{"name": "conv2d", "ph": "X", "ts": 100.0, "dur": 40.0, "tid": 1, "pid": "CPU functions", "args": {}},
+{"name": "convolution", "ph": "X", "ts": 102.0, "dur": 37.0, "tid": 1, "pid": "CPU functions", "args": {}},
+{"name": "relu_", "ph": "X", "ts": 141.0, "dur": 5.0, "tid": 1, "pid": "CPU functions", "args": {}},
+{"name": "MkldnnConvolutionBackward", "ph": "X", "ts": 150.0, "dur": 90.0, "tid": 2, "pid": "CPU functions", "args": {}}])";
+const std::string kOldGpu = R"([
+{"name": "to", "ph": "X", "ts": 5, "dur": 2, "tid": 1, "pid": "CPU functions", "args": {}},
+{"name": "to", "ph": "s", "ts": 5, "tid": 1, "pid": "CPU functions", "id": 0, "cat": "cpu_to_cuda", "args": {}},
+{"name": "to", "ph": "f", "ts": 7, "tid": 0, "pid": "CUDA functions", "id": 0, "cat": "cpu_to_cuda", "args": {}},
+{"name": "to", "ph": "X", "ts": 7, "dur": 3, "tid": 0, "pid": "CUDA functions", "args": {}},
+{"name": "conv2d", "ph": "X", "ts": 10, "dur": 8, "tid": 0, "pid": "CUDA functions", "args": {}},
+{"name": "convolution", "ph": "X", "ts": 11, "dur": 6, "tid": 0, "pid": "CUDA functions", "args": {}},
+{"name": "relu_", "ph": "X", "ts": 18, "dur": 2.5, "tid": 0, "pid": "CUDA functions", "args": {}},
+{"name": "CudnnConvolutionBackward", "ph": "X", "ts": 22, "dur": 11, "tid": 0, "pid": "CUDA functions", "args": {}}])";
+
+TEST(TalosTraces, OldFormJoinsTwoRuns) {
+  Warnings said;
+  const Problem p = partsOf({{kOldCpu, "cpu.json"}, {kOldGpu, "gpu.json"}}, {}, &said);
+  EXPECT_EQ(p.name, "cpu");
+  EXPECT_EQ(p.graph.op_name,
+            (std::vector<std::string>{"conv2d#0", "relu_#1",
+                                      "MkldnnConvolutionBackward/CudnnConvolutionBackward#2"}));
+  EXPECT_EQ(p.op_seconds, (std::vector<double>{40e-6, 8e-6, 5e-6, 2.5e-6, 90e-6, 11e-6}));
+  ASSERT_EQ(said.size(), 1u);
+  expectMention(said[0], "1 of 4 ops of the gpu run");
+  EXPECT_EQ(*recogniseFormat(kOldCpu, "f"), Format::kPyTorchTrace);
+}
+
+const std::string kKinetoCpu = R"({"schemaVersion": 1, "traceEvents": [
+{"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "python"}},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 7, "tid": 7, "ts": 0, "dur": 1000},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 7, "tid": 7, "ts": 1000, "dur": 500},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 7, "tid": 7, "ts": 1500, "dur": 100},
+{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 7, "tid": 7, "ts": 10, "dur": 900},
+{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 7, "tid": 7, "ts": 1010, "dur": 300},
+{"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 7, "ts": 1020, "dur": 200},
+{"ph": "X", "cat": "cpu_op", "name": "aten::view", "pid": 7, "tid": 7, "ts": 1320, "dur": 2},
+{"ph": "X", "cat": "python_function", "name": "forward", "pid": 7, "tid": 7, "ts": 1000, "dur": 499}]})";
+// Step 8 is the median. linear launches two kernels: one by its nested op's id, one by correlation and
+// thread.
+const std::string kKinetoGpu = R"({"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#8", "pid": 7, "tid": 7, "ts": 100, "dur": 100},
+{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 7, "tid": 7, "ts": 110, "dur": 30, "args": {"External id": 5}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 7, "ts": 112, "dur": 25, "args": {"External id": 6}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 115, "dur": 5, "args": {"External id": 6, "correlation": 31}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 138, "dur": 1, "args": {"correlation": 32}},
+{"ph": "X", "cat": "cpu_op", "name": "aten::view", "pid": 7, "tid": 7, "ts": 150, "dur": 2, "args": {"External id": 9}},
+{"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 140, "dur": 20, "args": {"correlation": 31, "device": 0, "stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "bias", "pid": 0, "tid": 7, "ts": 170, "dur": 4, "args": {"correlation": 32}},
+{"ph": "X", "cat": "gpu_memset", "name": "Memset", "pid": 0, "tid": 7, "ts": 175, "dur": 1, "args": {"correlation": 99}},
+{"ph": "X", "cat": "gpu_user_annotation", "name": "x", "pid": 0, "tid": 7, "ts": 100, "dur": 100}]})";
+
+TEST(TalosTraces, KinetoAddsUpTheKernelsOfAStep) {
+  Warnings said;
+  const Problem p = partsOf({{kKinetoCpu, "cpu.json"}, {kKinetoGpu, "gpu.json"}}, {}, &said);
+  EXPECT_EQ(p.graph.op_name, (std::vector<std::string>{"aten::linear#0", "aten::view#1"}));
+  ASSERT_EQ(p.op_seconds.size(), 4u);
+  EXPECT_NEAR(p.op_seconds[0], 300e-6, 1e-12);
+  EXPECT_NEAR(p.op_seconds[1], 24e-6, 1e-12);
+  EXPECT_NEAR(p.op_seconds[2], 2e-6, 1e-12);
+  EXPECT_EQ(p.op_seconds[3], 0);
+  ASSERT_EQ(said.size(), 2u);
+  expectMention(said[0], "of 3 steps, ProfilerStep#2 is read");
+  expectMention(said[1], "1 of 3 gpu events belong to no op");
+}
+
+TEST(TalosTraces, WrongTracesNameFileAndRemedy) {
+  expectMention(errorOf(kOldCpu), "allot import CPU.json GPU.json");
+  expectMention(partsError({{kOldGpu, "g.json"}, {kOldCpu, "c.json"}}), "g.json: ");
+  expectMention(partsError({{kOldCpu, "c.json"}, {kOldCpu, "d.json"}}),
+                "d.json: the document: there are no events of a gpu");
+  expectMention(partsError({{kOldCpu, "c.json"}, {kTypes, "t.csv"}}), "t.csv: ");
+  expectMention(partsError({{kChain, "c.csv"}, {kChain, "d.csv"}}), "d.csv: ");
+  expectMention(partsError({{kOldCpu, "c.json"}}), "one device only");
+  const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+  };
+  const auto cpu = [&](const std::string& from, const std::string& to) {
+    return partsError({{replaced(kOldCpu, from, to), "c.json"}, {kOldGpu, "g.json"}});
+  };
+  expectMention(cpu("\"dur\": 40.0", "\"dur\": -40.0"), "c.json: [0].dur");
+  expectMention(cpu("\"dur\": 40.0", "\"dur\": NaN"), "line 2");
+  expectMention(cpu("\"dur\": 40.0", "\"dur\": 1e300"), "absurd");
+  expectMention(cpu("\"dur\": 40.0,", ""), "dur");
+  expectMention(cpu("\"ts\": 100.0", "\"ts\": \"x\""), "[0].ts");
+  expectMention(cpu("\"ts\": 100.0", "\"ts\": 1e200"), "absurd");
+  std::string other = kOldCpu;
+  for (std::size_t at = 0; (at = other.find("conv", at)) != std::string::npos;) other.replace(at, 4, "xxxx");
+  other = replaced(replaced(other, "relu_", "gelu_"), "Mkldnn", "Other");
+  expectMention(partsError({{other, "c.json"}, {kOldGpu, "g.json"}}), "no op in common");
+  expectMention(partsError({{R"({"traceEvents": []})", "c.json"}, {kOldGpu, "g.json"}}), "there are no ops");
+  expectMention(partsError({{R"({"traceEvents": [1]})", "c.json"}, {kOldGpu, "g.json"}}), "traceEvents[0]");
+}
+
+TEST(TalosTraces, CutOffTracesNeverCrash) {
+  for (const auto& [cpu, gpu] : {std::pair{kOldCpu, kOldGpu}, std::pair{kKinetoCpu, kKinetoGpu}}) {
+    for (std::size_t end = 0; end < gpu.size(); end += 3) {
+      const std::string error =
+          partsError({{cpu, "c.json"}, {gpu.substr(0, end), "g.json"}}, forced(Format::kPyTorchTrace));
+      EXPECT_TRUE(error.starts_with("g.json")) << error;
+    }
+  }
+}
+
+TEST(TalosPacking, WindowsTimeAndFirstGroup) {
+  // The first group reaches 4 above its opener, later ones 1 or the window.
+  const std::vector<double> speedup{1, 4.9, 5.1, 2.5, 0.1, 10.3, 10};
+  const std::vector<double> start{0, 1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(packBySpeedup(speedup, start, {0.5, 2, 0}), (std::vector<std::size_t>{0, 2, 3, 5}));
+  // Cuts only once a group has lasted longer than the time: 2.5 at 3 comes too early.
+  EXPECT_EQ(packBySpeedup(speedup, start, {0.5, 2, 1}), (std::vector<std::size_t>{0, 2, 5}));
+  EXPECT_EQ(packBySpeedup(speedup, start, {0.5, 2, 100}), (std::vector<std::size_t>{0}));
+  EXPECT_TRUE(packBySpeedup({}, {}, {}).empty());
+}
+
+TEST(TalosPacking, GroupsLastFromStartToStart) {
+  ReadOptions options;
+  options.pack = PackRule{0.5, 2, 0.001};
+  Warnings said;
+  const Problem p = partsOf({{kChain, "net.csv"}}, options, &said);
+  // Speed-ups of types: empty 0.5, conv2d 10000/1200, relu 2.5. The first conv2d comes too early to cut.
+  EXPECT_EQ(p.graph.op_name, (std::vector<std::string>{"empty#0-2", "conv2d#3"}));
+  EXPECT_NEAR(p.op_seconds[0], 4200e-6, 1e-15);
+  EXPECT_NEAR(p.op_seconds[1], 600e-6, 1e-15);
+  EXPECT_NEAR(p.op_seconds[2], 6000e-6, 1e-15);
+  EXPECT_NEAR(p.op_seconds[3], 700e-6, 1e-15);
+  expectMention(said[0], "4 ops packed into 2 groups");
+  // Given speed-ups of types come first: with conv2d at 3 nothing is unlike the first op.
+  const std::string alike = "operator,cpu_total,gpu_total,cpu_avg,gpu_avg\nconv2d,3,1,3,1\n";
+  EXPECT_EQ(partsOf({{kChain, "net.csv"}, {alike, "types.csv"}}, options).opCount(), 1u);
+  // A joined name stands for both of its parts.
+  const std::string joined = "operator,cpu_total,gpu_total,cpu_avg,gpu_avg\nMkldnn/conv2d,3,1,3,1\n";
+  EXPECT_EQ(partsOf({{kChain, "net.csv"}, {joined, "types.csv"}}, options).opCount(), 1u);
+}
+
+std::string published(const std::string& name) {
+  return textOf(std::string(std::getenv("ALLOT_DATA")) + "/talos/" + name);
+}
+
+TEST(TalosPacking, PublishedGroupCounts) {
+  if (std::getenv("ALLOT_DATA") == nullptr) GTEST_SKIP() << "ALLOT_DATA names no folder with published files";
+  const PackRule rules[] = {
+      {0.3, 3.33, 0.01}, {0.5, 2, 0.01}, {0.7, 1.43, 0.01}, {0.5, 2, 0.005}, {0.5, 2, 0.02}};
+  const std::pair<std::string, std::vector<std::size_t>> models[] = {{"alexnet", {23, 27, 29, 38, 19}},
+                                                                     {"squeezenet", {19, 42, 43, 55, 29}},
+                                                                     {"vgg19", {44, 72, 76, 85, 62}}};
+  for (const auto& [model, counts] : models) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      ReadOptions options;
+      options.pack = rules[i];
+      const Problem p = partsOf({{published("opchain_" + model + ".csv"), model + ".csv"},
+                                 {published("optype_" + model + ".csv"), "types.csv"}},
+                                options);
+      // The first group is the loading of data, which the problem leaves out.
+      EXPECT_EQ(p.opCount() + 1, counts[i]) << model << " setting " << i;
+    }
+  }
+}
+
+TEST(TalosFormats, PublishedChainsAndTypes) {
+  if (std::getenv("ALLOT_DATA") == nullptr) GTEST_SKIP() << "ALLOT_DATA names no folder with published files";
+  EXPECT_EQ(problemOf(published("opchain_alexnet.csv")).opCount(), 281u);
+  EXPECT_EQ(problemOf(published("opchain_squeezenet.csv")).opCount(), 768u);
+  EXPECT_EQ(problemOf(published("opchain_vgg19.csv")).opCount(), 648u);
+  EXPECT_EQ(problemOf(published("optype_bert.csv")).opCount(), 71u);
+  EXPECT_EQ(problemOf(published("segments_tv20_published.csv")).graph.modelCount(), 5u);
+}
+
+}  // namespace
+}  // namespace allot
