@@ -1,6 +1,7 @@
 // allot import: what is in a file, and the same in Allot's own format.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/file_io.h"
@@ -45,6 +46,8 @@ Result<int> importFile(const Arguments& arguments) {
   const std::string& path = arguments.inputs.front();
   const std::string file = displayName(path);
   ALLOT_TRY(const ReadOptions options, readOptionsOf(arguments));
+  if (std::count(arguments.inputs.begin(), arguments.inputs.end(), "-") > 1)
+    return usageError("-", "standard input can be read only once", "give all but one of the files by name");
   std::vector<InputText> parts;
   for (const std::string& part : arguments.inputs) {
     ALLOT_TRY(std::string content, readFile(part));

@@ -316,6 +316,32 @@ TEST(TalosTraces, CutOffTracesNeverCrash) {
   }
 }
 
+// The blocks of a page that are fenced as `language`.
+std::vector<std::string> examples(const std::string& page, const std::string& language) {
+  const std::string text = textOf(std::string(ALLOT_SOURCE_DIR) + "/docs/formats/" + page);
+  const std::string fence = "```" + language + "\n";
+  std::vector<std::string> blocks;
+  for (std::size_t at = 0; (at = text.find(fence, at)) != std::string::npos;) {
+    at += fence.size();
+    blocks.push_back(text.substr(at, text.find("```", at) - at));
+  }
+  return blocks;
+}
+
+TEST(TalosFormats, WorkedExamplesOfTheDocumentation) {
+  const auto tables = examples("op-chain-csv.md", "csv");
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(problemOf(tables[0]).graph.op_name,
+            (std::vector<std::string>{"conv2d#1", "relu_#2", "conv2d#3"}));
+  const Problem types = problemOf(tables[1]);
+  EXPECT_NEAR(types.op_seconds[2], 100e-6, 1e-15);
+  EXPECT_NEAR(types.op_seconds[3], 200e-6, 1e-15);
+  const auto traces = examples("pytorch-trace.md", "json");
+  ASSERT_EQ(traces.size(), 1u);
+  const Problem joined = partsOf({{traces[0], "cpu.json"}, {kOldGpu, "gpu.json"}});
+  EXPECT_EQ(joined.op_seconds, (std::vector<double>{40e-6, 8e-6, 5e-6, 2.5e-6}));
+}
+
 TEST(TalosPacking, WindowsTimeAndFirstGroup) {
   // The first group reaches 4 above its opener, later ones 1 or the window.
   const std::vector<double> speedup{1, 4.9, 5.1, 2.5, 0.1, 10.3, 10};
