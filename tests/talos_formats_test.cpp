@@ -1,4 +1,4 @@
-// Op chains, operator types and traces: read number by number, joined, packed, and refused where wrong.
+// Op chains and operator types: read number by number, packed, and refused where wrong.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,49 +6,10 @@
 
 #include "allot/packing.h"
 #include "formats/op_chain.h"
-#include "formats/trace_align.h"
-#include "formats_support.h"
+#include "talos_samples.h"
 
-namespace allot {
+namespace allot::talos_test {
 namespace {
-
-const std::string kChain =
-    "seq,operator,phase,cpu_ts_us,cpu_dur_us,gpu_ts_us,gpu_dur_us\n"
-    "0,empty,load,0,5,0,10\n"
-    "1,conv2d,train,10,4000,20,500\n"
-    "2,\"relu, in place\",train,4010,100,520,40\n"
-    "3,conv2d,train,4200,6000,600,700\n";
-
-const std::string kTypes =
-    "operator,speedup,cpu_total_us,gpu_total_us,cpu_avg_us,gpu_avg_us\n"
-    "conv2d,8,80000,10000,8000,1000\n"
-    "relu,0.5,100,400,10,20\n";
-
-std::string errorOf(const std::string& text, const ReadOptions& options = {}) {
-  Warnings warnings;
-  const auto problem = readProblem(text, "file", options, nullptr, warnings);
-  EXPECT_FALSE(problem) << text;
-  return problem ? std::string() : problem.error().text();
-}
-
-std::string partsError(std::vector<InputText> files, const ReadOptions& options = {}) {
-  Warnings warnings;
-  const auto problem = readModelParts(files, options, nullptr, warnings);
-  EXPECT_FALSE(problem);
-  return problem ? std::string() : problem.error().text();
-}
-
-Problem partsOf(std::vector<InputText> files, const ReadOptions& options = {}, Warnings* said = nullptr) {
-  Warnings warnings;
-  auto problem = readModelParts(files, options, nullptr, warnings);
-  EXPECT_TRUE(problem) << problem.error().text();
-  if (said != nullptr) *said = warnings;
-  return problem ? std::move(*problem) : Problem();
-}
-
-void expectMention(const std::string& error, const std::string& what) {
-  EXPECT_NE(error.find(what), std::string::npos) << error;
-}
 
 TEST(TalosFormats, ChainBecomesOneModelOnCpuAndGpu) {
   Warnings warnings;
@@ -63,7 +24,7 @@ TEST(TalosFormats, ChainBecomesOneModelOnCpuAndGpu) {
   EXPECT_EQ(problem->graph.tensorCount(), 2u);
   EXPECT_EQ(problem->transferSeconds(TensorId(0), DeviceId(0), DeviceId(1)), 0);
   ASSERT_EQ(warnings.size(), 1u);
-  expectMention(warnings[0], "1 ops of phase load");
+  expectMention(warnings[0], "1 op of phase load");
   EXPECT_EQ(*recogniseFormat(kChain, "f"), Format::kOpChainCsv);
   // What was read survives its own format.
   expectSameProblem(*problem, problemOf(writeProblem(*problem)));
@@ -177,145 +138,6 @@ TEST(TalosFormats, CutOffTablesNeverCrash) {
   }
 }
 
-TEST(TalosAlign, MatchesTheHeaviestCommonOps) {
-  const std::vector<std::uint32_t> a{1, 2, 3, 2, 4}, b{1, 3, 2, 5, 4};
-  const std::vector<double> light_a{1, 1, 9, 1, 1}, light_b{1, 9, 1, 1, 1};
-  const auto pairs = align({a, light_a}, {b, light_b});
-  ASSERT_TRUE(pairs);
-  EXPECT_EQ(*pairs, (Alignment{{0, 0}, {2, 1}, {3, 2}, {4, 4}}));
-  // 2 3 against 3 2: only one of the two can stay, and the longer does.
-  const std::vector<std::uint32_t> x{2, 3}, y{3, 2};
-  const std::vector<double> two{5, 1}, three{1, 5};
-  EXPECT_EQ(*align({x, two}, {y, std::vector<double>{1, 5}}), (Alignment{{0, 1}}));
-  EXPECT_EQ(*align({x, three}, {y, std::vector<double>{5, 1}}), (Alignment{{1, 0}}));
-  EXPECT_TRUE(align({{}, {}}, {y, two})->empty());
-}
-
-TEST(TalosAlign, RefusesWhatIsTooLarge) {
-  std::vector<std::uint32_t> a(30'000), b(30'000, 1);
-  const std::vector<double> seconds(30'000, 1);
-  EXPECT_FALSE(align({a, seconds}, {b, seconds}));
-  // Equal ends do not count.
-  b = a;
-  b[15'000] = 7;
-  const auto pairs = align({a, seconds}, {b, seconds});
-  ASSERT_TRUE(pairs);
-  EXPECT_EQ(pairs->size(), 29'999u);
-}
-
-TEST(TalosAlign, NamesThatDifferByDeviceAreTheSame) {
-  EXPECT_EQ(deviceFreeName("MkldnnConvolutionBackward"), deviceFreeName("CudnnConvolutionBackward"));
-  EXPECT_EQ(deviceFreeName("NativeBatchNormBackward"), deviceFreeName("CudnnBatchNormBackward"));
-  EXPECT_EQ(deviceFreeName("aten::conv2d"), "conv2d");
-  EXPECT_EQ(deviceFreeName("autograd::engine::evaluate_function: AddmmBackward0"), "AddmmBackward0");
-  EXPECT_NE(deviceFreeName("native_batch_norm"), deviceFreeName("cudnn_batch_norm"));
-}
-
-// The old form: conv2d holds a nested convolution; `to` runs on the gpu run alone.
-const std::string kOldCpu = R"([
-{"name": "conv2d", "ph": "X", "ts": 100.0, "dur": 40.0, "tid": 1, "pid": "CPU functions", "args": {}},
-{"name": "convolution", "ph": "X", "ts": 102.0, "dur": 37.0, "tid": 1, "pid": "CPU functions", "args": {}},
-{"name": "relu_", "ph": "X", "ts": 141.0, "dur": 5.0, "tid": 1, "pid": "CPU functions", "args": {}},
-{"name": "MkldnnConvolutionBackward", "ph": "X", "ts": 150.0, "dur": 90.0, "tid": 2, "pid": "CPU functions", "args": {}}])";
-const std::string kOldGpu = R"([
-{"name": "to", "ph": "X", "ts": 5, "dur": 2, "tid": 1, "pid": "CPU functions", "args": {}},
-{"name": "to", "ph": "s", "ts": 5, "tid": 1, "pid": "CPU functions", "id": 0, "cat": "cpu_to_cuda", "args": {}},
-{"name": "to", "ph": "f", "ts": 7, "tid": 0, "pid": "CUDA functions", "id": 0, "cat": "cpu_to_cuda", "args": {}},
-{"name": "to", "ph": "X", "ts": 7, "dur": 3, "tid": 0, "pid": "CUDA functions", "args": {}},
-{"name": "conv2d", "ph": "X", "ts": 10, "dur": 8, "tid": 0, "pid": "CUDA functions", "args": {}},
-{"name": "convolution", "ph": "X", "ts": 11, "dur": 6, "tid": 0, "pid": "CUDA functions", "args": {}},
-{"name": "relu_", "ph": "X", "ts": 18, "dur": 2.5, "tid": 0, "pid": "CUDA functions", "args": {}},
-{"name": "CudnnConvolutionBackward", "ph": "X", "ts": 22, "dur": 11, "tid": 0, "pid": "CUDA functions", "args": {}}])";
-
-TEST(TalosTraces, OldFormJoinsTwoRuns) {
-  Warnings said;
-  const Problem p = partsOf({{kOldCpu, "cpu.json"}, {kOldGpu, "gpu.json"}}, {}, &said);
-  EXPECT_EQ(p.name, "cpu");
-  EXPECT_EQ(p.graph.op_name,
-            (std::vector<std::string>{"conv2d#0", "relu_#1",
-                                      "MkldnnConvolutionBackward/CudnnConvolutionBackward#2"}));
-  EXPECT_EQ(p.op_seconds, (std::vector<double>{40e-6, 8e-6, 5e-6, 2.5e-6, 90e-6, 11e-6}));
-  ASSERT_EQ(said.size(), 1u);
-  expectMention(said[0], "1 of 4 ops of the gpu run");
-  EXPECT_EQ(*recogniseFormat(kOldCpu, "f"), Format::kPyTorchTrace);
-}
-
-const std::string kKinetoCpu = R"({"schemaVersion": 1, "traceEvents": [
-{"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "python"}},
-{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 7, "tid": 7, "ts": 0, "dur": 1000},
-{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 7, "tid": 7, "ts": 1000, "dur": 500},
-{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 7, "tid": 7, "ts": 1500, "dur": 100},
-{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 7, "tid": 7, "ts": 10, "dur": 900},
-{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 7, "tid": 7, "ts": 1010, "dur": 300},
-{"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 7, "ts": 1020, "dur": 200},
-{"ph": "X", "cat": "cpu_op", "name": "aten::view", "pid": 7, "tid": 7, "ts": 1320, "dur": 2},
-{"ph": "X", "cat": "python_function", "name": "forward", "pid": 7, "tid": 7, "ts": 1000, "dur": 499}]})";
-// Step 8 is the median. linear launches two kernels: one by its nested op's id, one by correlation and
-// thread.
-const std::string kKinetoGpu = R"({"traceEvents": [
-{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#8", "pid": 7, "tid": 7, "ts": 100, "dur": 100},
-{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 7, "tid": 7, "ts": 110, "dur": 30, "args": {"External id": 5}},
-{"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 7, "tid": 7, "ts": 112, "dur": 25, "args": {"External id": 6}},
-{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 115, "dur": 5, "args": {"External id": 6, "correlation": 31}},
-{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 138, "dur": 1, "args": {"correlation": 32}},
-{"ph": "X", "cat": "cpu_op", "name": "aten::view", "pid": 7, "tid": 7, "ts": 150, "dur": 2, "args": {"External id": 9}},
-{"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 140, "dur": 20, "args": {"correlation": 31, "device": 0, "stream": 7}},
-{"ph": "X", "cat": "kernel", "name": "bias", "pid": 0, "tid": 7, "ts": 170, "dur": 4, "args": {"correlation": 32}},
-{"ph": "X", "cat": "gpu_memset", "name": "Memset", "pid": 0, "tid": 7, "ts": 175, "dur": 1, "args": {"correlation": 99}},
-{"ph": "X", "cat": "gpu_user_annotation", "name": "x", "pid": 0, "tid": 7, "ts": 100, "dur": 100}]})";
-
-TEST(TalosTraces, KinetoAddsUpTheKernelsOfAStep) {
-  Warnings said;
-  const Problem p = partsOf({{kKinetoCpu, "cpu.json"}, {kKinetoGpu, "gpu.json"}}, {}, &said);
-  EXPECT_EQ(p.graph.op_name, (std::vector<std::string>{"aten::linear#0", "aten::view#1"}));
-  ASSERT_EQ(p.op_seconds.size(), 4u);
-  EXPECT_NEAR(p.op_seconds[0], 300e-6, 1e-12);
-  EXPECT_NEAR(p.op_seconds[1], 24e-6, 1e-12);
-  EXPECT_NEAR(p.op_seconds[2], 2e-6, 1e-12);
-  EXPECT_EQ(p.op_seconds[3], 0);
-  ASSERT_EQ(said.size(), 2u);
-  expectMention(said[0], "of 3 steps, ProfilerStep#2 is read");
-  expectMention(said[1], "1 of 3 gpu events belong to no op");
-}
-
-TEST(TalosTraces, WrongTracesNameFileAndRemedy) {
-  expectMention(errorOf(kOldCpu), "allot import CPU.json GPU.json");
-  expectMention(partsError({{kOldGpu, "g.json"}, {kOldCpu, "c.json"}}), "g.json: ");
-  expectMention(partsError({{kOldCpu, "c.json"}, {kOldCpu, "d.json"}}),
-                "d.json: the document: there are no events of a gpu");
-  expectMention(partsError({{kOldCpu, "c.json"}, {kTypes, "t.csv"}}), "t.csv: ");
-  expectMention(partsError({{kChain, "c.csv"}, {kChain, "d.csv"}}), "d.csv: ");
-  expectMention(partsError({{kOldCpu, "c.json"}}), "one device only");
-  const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
-    return text.replace(text.find(from), from.size(), to);
-  };
-  const auto cpu = [&](const std::string& from, const std::string& to) {
-    return partsError({{replaced(kOldCpu, from, to), "c.json"}, {kOldGpu, "g.json"}});
-  };
-  expectMention(cpu("\"dur\": 40.0", "\"dur\": -40.0"), "c.json: [0].dur");
-  expectMention(cpu("\"dur\": 40.0", "\"dur\": NaN"), "line 2");
-  expectMention(cpu("\"dur\": 40.0", "\"dur\": 1e300"), "absurd");
-  expectMention(cpu("\"dur\": 40.0,", ""), "dur");
-  expectMention(cpu("\"ts\": 100.0", "\"ts\": \"x\""), "[0].ts");
-  expectMention(cpu("\"ts\": 100.0", "\"ts\": 1e200"), "absurd");
-  std::string other = kOldCpu;
-  for (std::size_t at = 0; (at = other.find("conv", at)) != std::string::npos;) other.replace(at, 4, "xxxx");
-  other = replaced(replaced(other, "relu_", "gelu_"), "Mkldnn", "Other");
-  expectMention(partsError({{other, "c.json"}, {kOldGpu, "g.json"}}), "no op in common");
-  expectMention(partsError({{R"({"traceEvents": []})", "c.json"}, {kOldGpu, "g.json"}}), "there are no ops");
-  expectMention(partsError({{R"({"traceEvents": [1]})", "c.json"}, {kOldGpu, "g.json"}}), "traceEvents[0]");
-}
-
-TEST(TalosTraces, CutOffTracesNeverCrash) {
-  for (const auto& [cpu, gpu] : {std::pair{kOldCpu, kOldGpu}, std::pair{kKinetoCpu, kKinetoGpu}}) {
-    for (std::size_t end = 0; end < gpu.size(); end += 3) {
-      const std::string error =
-          partsError({{cpu, "c.json"}, {gpu.substr(0, end), "g.json"}}, forced(Format::kPyTorchTrace));
-      EXPECT_TRUE(error.starts_with("g.json")) << error;
-    }
-  }
-}
-
 // The blocks of a page that are fenced as `language`.
 std::vector<std::string> examples(const std::string& page, const std::string& language) {
   const std::string text = textOf(std::string(ALLOT_SOURCE_DIR) + "/docs/formats/" + page);
@@ -407,4 +229,4 @@ TEST(TalosFormats, PublishedChainsAndTypes) {
 }
 
 }  // namespace
-}  // namespace allot
+}  // namespace allot::talos_test

@@ -61,6 +61,10 @@ std::vector<std::optional<bool>> gpuClasses(const Cluster& cluster) {
   return gpu;
 }
 
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 Cluster cpuAndGpu() {
   Cluster cluster;
   cluster.classes.push_back({"cpu", DeviceKind::kCpu});
@@ -130,18 +134,19 @@ Result<Problem> chainProblem(std::vector<OpChain> chains, std::string name, cons
   const bool several = chains.size() > 1;
   std::unordered_map<std::string, std::uint32_t> type_index;
   for (OpChain& chain : chains) {
+    const std::string whose = several ? chain.model + ": " : "";
     if (options.pack) {
       const std::size_t before = chain.ops.size();
       chain = packChain(chain, *options.pack, types);
-      warnings.push_back(fmt::format("{}{} ops packed into {} groups", several ? chain.model + ": " : "",
-                                     before, chain.ops.size()));
+      warnings.push_back(fmt::format("{}{} packed into {}", whose, counted(before, "op"),
+                                     counted(chain.ops.size(), "group")));
     }
     const auto loading =
         std::count_if(chain.ops.begin(), chain.ops.end(), [](const ChainOp& op) { return op.loading; });
     if (loading > 0) {
-      warnings.push_back(fmt::format("{}{} {} of phase load left out: they feed the model",
-                                     several ? chain.model + ": " : "", loading,
-                                     options.pack ? "groups" : "ops"));
+      const std::string what = counted(static_cast<std::size_t>(loading), options.pack ? "group" : "op");
+      warnings.push_back(
+          fmt::format("{}{} of phase load left out: fed to the model, no part of it", whose, what));
     }
     const ModelId model(problem.graph.modelCount());
     OpId last;
