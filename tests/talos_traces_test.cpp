@@ -71,6 +71,19 @@ TEST(TalosTraces, KinetoAddsUpTheKernelsOfAStep) {
   expectMention(said[1], "1 of 3 gpu events belong to no op");
 }
 
+TEST(TalosTraces, TimesSince1970KeepNeighboursApart) {
+  // At this distance a double counts in quarters of a microsecond: each op seems to end inside the next.
+  std::string cpu = "[", gpu = "[";
+  for (int i = 0; i < 200; ++i) {
+    const std::string tail = std::to_string(i * 3 + 1000) + ".9, \"dur\": 3.0, \"tid\": 1, \"pid\": ";
+    const std::string head =
+        (i > 0 ? "," : "") + std::string(R"({"name": "op", "ph": "X", "ts": 170000000000)");
+    cpu += head + tail + R"("CPU functions"})";
+    gpu += head + tail + R"("CUDA functions"})";
+  }
+  EXPECT_EQ(partsOf({{cpu + "]", "c.json"}, {gpu + "]", "g.json"}}).opCount(), 200u);
+}
+
 TEST(TalosTraces, WrongTracesNameFileAndRemedy) {
   expectMention(errorOf(kOldCpu), "allot import CPU.json GPU.json");
   expectMention(partsError({{kOldGpu, "g.json"}, {kOldCpu, "c.json"}}), "g.json: ");

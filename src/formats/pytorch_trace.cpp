@@ -15,8 +15,9 @@ namespace allot {
 namespace {
 
 constexpr double kMicroseconds = 1e-6;
-// Old traces hold single-precision times; what overlaps by less than their grain does not overlap.
-constexpr double kGrain = 2.5e-7;
+// Old traces hold single-precision times since their start, new ones may hold times since 1970.
+constexpr double kSingleGrain = 2.5e-7;
+constexpr double kDoubleGrain = 6.7e-16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 enum class Kind { kOther, kOp, kOldGpuOp, kKernel, kLaunch, kStep };
@@ -33,6 +34,11 @@ struct Event {
 struct Events {
   std::vector<Event> ops, old_gpu_ops, kernels, launches, steps;
 };
+
+// How far two times that are meant to be the same may lie apart.
+double grainAt(double time, double first) {
+  return std::max(kSingleGrain * std::abs(time - first), kDoubleGrain * std::abs(time));
+}
 
 std::optional<std::string_view> textMember(const JsonNode& event, std::string_view key) {
   if (!event.has(key)) return std::nullopt;
@@ -184,8 +190,9 @@ class Reader {
     for (const std::uint32_t i : order) {
       const Event& op = ops[i];
       const auto [entry, fresh] = open.emplace(op.thread, Open{0, 0});
-      const double grain = kGrain * std::abs(op.start - ops[order.front()].start);
-      if (fresh || op.start >= entry->second.end - grain) {
+      // What begins within the grain of the open op's end follows it, unless it ends with it too.
+      const double end = entry->second.end, grain = grainAt(op.start, ops[order.front()].start);
+      if (fresh || op.start >= end || (op.start >= end - grain && op.end() > end)) {
         entry->second = {op.end(), static_cast<std::uint32_t>(result.size())};
         result.push_back({std::string(op.name), op.start, op.seconds});
         top_start_.push_back(op.start);
