@@ -87,13 +87,25 @@ Result<T> named(Result<T> result, const std::string& file) {
   return result;
 }
 
+// Only chains can be packed; elsewhere the option would do nothing unseen.
+Result<void> requirePackable(Format format, const ReadOptions& options) {
+  if (!options.pack || format == Format::kOpChainCsv || format == Format::kOpTypesCsv ||
+      format == Format::kPyTorchTrace)
+    return {};
+  return badInput("--pack", fmt::format("a {} file cannot be packed", name(format)),
+                  "leave it out, or give an op chain or two traces");
+}
+
 // Calls `visit(format, root)`; root is null for plain text formats.
 template <class Visit>
 auto open(std::string_view text, const std::string& file, const ReadOptions& options, Visit&& visit)
     -> decltype(visit(Format::kGraph, static_cast<const JsonNode*>(nullptr))) {
   ALLOT_CHECK(refuseCompressed(text));
   const std::optional<Format> known = options.format ? options.format : plainFormat(text);
-  if (known && isPlain(*known)) return visit(*known, nullptr);
+  if (known && isPlain(*known)) {
+    ALLOT_CHECK(requirePackable(*known, options));
+    return visit(*known, nullptr);
+  }
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
   const JsonNode root = document.root();
   Format format = Format::kProblem;
@@ -102,6 +114,7 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   } else {
     ALLOT_TRY(format, recognise(root));
   }
+  ALLOT_CHECK(requirePackable(format, options));
   return visit(format, &root);
 }
 
