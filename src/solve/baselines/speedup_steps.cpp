@@ -49,6 +49,7 @@ class Transient {
     double now = 0;
     while (placed_ < problem_.opCount()) {
       if (budget_.stopped()) return {std::nullopt, true};
+      if (looks_ > kTransientLooks + problem_.opCount()) return {};
       while (!coming_.empty() && std::get<0>(coming_.top()) <= now) {
         const Entry entry = coming_.top();
         coming_.pop();
@@ -74,7 +75,7 @@ class Transient {
   std::vector<std::size_t> rank_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> coming_;
   std::set<Entry> waiting_;
-  std::size_t placed_ = 0;
+  std::size_t placed_ = 0, looks_ = 0;
 
   Entry entryOf(OpId op) const {
     return {readyTime(problem_, schedule_, op), rank_[problem_.graph.op_model[op.index()].index()],
@@ -104,6 +105,7 @@ class Transient {
     for (std::size_t d = 0; d < problem_.deviceCount(); ++d) idle_devices += idle(DeviceId(d), now) ? 1 : 0;
     for (auto it = waiting_.begin(); it != waiting_.end() && idle_devices > 0;) {
       const OpId op = std::get<3>(*it);
+      ++looks_;
       DeviceId best;
       for (std::size_t d = 0; d < problem_.deviceCount(); ++d) {
         const DeviceId device(d);

@@ -15,7 +15,8 @@
 //     that is still running when the op becomes ready. As many ops as possible are assigned; the others wait
 //     for the next step.
 // Guarantee: heuristic; units, permissions and static memory are kept.
-// Complexity: transient O(ops x (devices + ready ops)), published O((ops + edges) x devices), weighted
+// Complexity: transient O(ops x (devices + ready ops)), with a limit on looks at ops that fit no idle device,
+// published O((ops + edges) x devices), weighted
 //   O(ops x ready ops x devices) for at most kWeightedDevices devices.
 // When time runs out: nothing is reported.
 #pragma once
@@ -24,8 +25,10 @@
 
 namespace allot::baseline {
 
+// Looks at waiting ops, beyond which the transient rule gives up: wide graphs on full devices.
+inline constexpr std::size_t kTransientLooks = 20'000'000;
 inline constexpr std::size_t kWeightedOps = 5'000;
-inline constexpr std::size_t kWeightedDevices = 64;
+inline constexpr std::size_t kWeightedDevices = 32;
 
 SolveResult transientSpeedup(const Problem& problem, const Budget& budget, Progress& progress);
 SolveResult transientSpeedupPublished(const Problem& problem, const Budget& budget, Progress& progress);

@@ -1,7 +1,9 @@
 // weighted-speedup-published: see speedup_steps.h.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "solve/baselines/list_schedule.h"
@@ -70,14 +72,13 @@ class Weighted {
         budget_(budget),
         schedule_(problem, false),
         readiness_(problem),
-        placed_(problem.graph.modelCount()) {}
+        running_(problem.graph.modelCount()) {}
 
   ListOutcome run() {
     const std::size_t devices = problem_.deviceCount();
     readiness_.begin([&](OpId op) { ready_.push_back(op); });
     std::vector<double> cost;
     while (!ready_.empty()) {
-      forgetEnded();
       cost.clear();
       for (std::size_t i = 0; i < ready_.size(); ++i) {
         if (i % kPollInterval == 0 && budget_.stopped()) return {std::nullopt, true};
@@ -90,16 +91,13 @@ class Weighted {
   }
 
  private:
-  struct Running {
-    double end, seconds;
-  };
-
   const Problem& problem_;
   const Budget& budget_;
   ListSchedule schedule_;
   Readiness readiness_;
-  std::vector<OpId> ready_;                   // in topological order
-  std::vector<std::vector<Running>> placed_;  // by model: ops that may still run beside others
+  std::vector<OpId> ready_;  // in topological order
+  // By model: end and length of placed ops, without those that another one outlasts in both.
+  std::vector<std::map<double, double>> running_;
 
   double readyTime(OpId op) const {
     double time = schedule_.release(op);
@@ -108,29 +106,24 @@ class Weighted {
     return time;
   }
 
-  std::vector<Running>& besides(OpId op) { return placed_[problem_.graph.op_model[op.index()].index()]; }
+  std::map<double, double>& running(OpId op) { return running_[problem_.graph.op_model[op.index()].index()]; }
 
-  // No op that becomes ready later does so before the first of those ready now.
-  void forgetEnded() {
-    std::vector<double> first(placed_.size(), kInfinity);
-    for (const OpId op : ready_) {
-      double& time = first[problem_.graph.op_model[op.index()].index()];
-      time = std::min(time, readyTime(op));
-    }
-    for (std::size_t m = 0; m < placed_.size(); ++m) {
-      if (first[m] == kInfinity) continue;
-      std::erase_if(placed_[m], [&](const Running& running) { return running.end <= first[m]; });
-    }
+  void addRunning(OpId op, double seconds) {
+    std::map<double, double>& ops = running(op);
+    const double end = schedule_.end(op);
+    const auto later = ops.lower_bound(end);
+    if (later != ops.end() && later->second >= seconds) return;
+    const auto entry = ops.insert_or_assign(end, seconds).first;
+    while (entry != ops.begin() && std::prev(entry)->second <= seconds) ops.erase(std::prev(entry));
   }
 
   double costOf(OpId op, DeviceId device) {
     if (!schedule_.canPlace(op, device)) return kInfinity;
     const double ready = readyTime(op);
     const double transfer = schedule_.arrival(op, device) - ready;
-    double hidden = 0;
-    for (const Running& running : besides(op)) {
-      if (running.end > ready) hidden = std::max(hidden, running.seconds);
-    }
+    // The first that outlasts the time is the longest that does.
+    const auto longest = running(op).upper_bound(ready);
+    const double hidden = longest != running(op).end() ? longest->second : 0;
     const double waiting = std::max(0.0, schedule_.freeFrom(device) - ready);
     return std::max(0.0, waiting + transfer + problem_.opSeconds(op, device) - hidden);
   }
@@ -147,7 +140,7 @@ class Weighted {
       // An op of the same unit may just have gone elsewhere.
       if (!schedule_.canPlace(op, device)) continue;
       schedule_.place(op, device, schedule_.earliestStart(op, device, schedule_.arrival(op, device)));
-      besides(op).push_back({schedule_.end(op), problem_.opSeconds(op, device)});
+      addRunning(op, problem_.opSeconds(op, device));
       done[row_of[d]] = 1;
       any = true;
       readiness_.finish(op, [&](OpId consumer) { next.push_back(consumer); });
