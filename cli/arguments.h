@@ -19,7 +19,7 @@ struct Arguments {
   // Options of the library's table, `--set` first, then by name.
   std::vector<std::pair<std::string, std::string>> options;
 
-  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers;
+  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack;
   std::vector<std::string> set, pin, forbid, together;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
   bool table = false, prove = false;
@@ -80,6 +80,7 @@ int runPlan(const Arguments&);
 int runCheck(const Arguments&);
 int runSimulate(const Arguments&);
 int runCompare(const Arguments&);
+int runAffinity(const Arguments&);
 int runExplain(const Arguments&);
 int runExport(const Arguments&);
 int runDemo(const Arguments&);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/file_io.h"
+#include "base/units.h"
 #include "common.h"
 #include "config_file.h"
 
@@ -100,6 +101,23 @@ Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem&
   return {};
 }
 
+// "0.5,2,10ms"
+Result<PackRule> packRuleOf(const std::string& text) {
+  const std::size_t first = text.find(','), second = text.find(',', first + 1);
+  const auto wrong = [&](std::string message) {
+    return usageError("--pack", std::move(message), "write LOW,HIGH,TIME, for example --pack 0.5,2,10ms");
+  };
+  if (first == std::string::npos || second == std::string::npos)
+    return wrong(fmt::format("\"{}\" is not LOW,HIGH,TIME", text));
+  const auto low = parseNumber(text.substr(0, first));
+  const auto high = parseNumber(text.substr(first + 1, second - first - 1));
+  const auto seconds = parseSeconds(text.substr(second + 1));
+  if (!low || !high || *low < 0 || *low > 1 || *high < 1)
+    return wrong("LOW must lie between 0 and 1, HIGH at or above 1");
+  if (!seconds || *seconds < 0 || *seconds > kMaxSeconds) return wrong("TIME must be a time of 0 or more");
+  return PackRule{*low, *high, *seconds};
+}
+
 Result<void> checkStreams(const Arguments& arguments) {
   std::vector<std::string> all = arguments.inputs;
   for (const std::string& path : {arguments.cluster, arguments.config, arguments.start}) all.push_back(path);
@@ -121,6 +139,9 @@ Result<ReadOptions> readOptionsOf(const Arguments& arguments) {
   }
   if (!arguments.time_unit.empty()) options.time_unit = arguments.time_unit;
   options.merge_edges = arguments.merge_edges;
+  if (!arguments.pack.empty()) {
+    ALLOT_TRY(options.pack, packRuleOf(arguments.pack));
+  }
   return options;
 }
 

@@ -1,6 +1,7 @@
 // allot import: what is in a file, and the same in Allot's own format.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/file_io.h"
@@ -45,7 +46,14 @@ Result<int> importFile(const Arguments& arguments) {
   const std::string& path = arguments.inputs.front();
   const std::string file = displayName(path);
   ALLOT_TRY(const ReadOptions options, readOptionsOf(arguments));
-  ALLOT_TRY(const std::string text, readFile(path));
+  if (std::count(arguments.inputs.begin(), arguments.inputs.end(), "-") > 1)
+    return usageError("-", "standard input can be read only once", "give all but one of the files by name");
+  std::vector<InputText> parts;
+  for (const std::string& part : arguments.inputs) {
+    ALLOT_TRY(std::string content, readFile(part));
+    parts.push_back({std::move(content), displayName(part)});
+  }
+  const std::string& text = parts.front().text;
   Format format = Format::kProblem;
   if (options.format) {
     format = *options.format;
@@ -59,7 +67,7 @@ Result<int> importFile(const Arguments& arguments) {
     format = *recognised;
   }
   const bool graph_only =
-      arguments.cluster.empty() &&
+      arguments.cluster.empty() && parts.size() == 1 &&
       (format == Format::kGraph || format == Format::kPipeDreamText || format == Format::kPipeDreamJson);
   Warnings warnings;
   Contents contents;
@@ -81,7 +89,9 @@ Result<int> importFile(const Arguments& arguments) {
     if (!arguments.cluster.empty()) {
       ALLOT_TRY(cluster, loadCluster(arguments));
     }
-    auto problem = readProblem(text, file, options, cluster ? &*cluster : nullptr, warnings);
+    const Cluster* devices_of = cluster ? &*cluster : nullptr;
+    auto problem = parts.size() == 1 ? readProblem(text, file, options, devices_of, warnings)
+                                     : readModelParts(parts, options, devices_of, warnings);
     printWarnings(arguments, file, warnings);
     if (!problem) return fail(std::move(problem).error());
     modes.modes = problem->modes;

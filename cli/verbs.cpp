@@ -13,11 +13,12 @@ std::vector<Verb> makeVerbs() {
        "read a file and say what is in it; -o writes it in Allot's own format",
        "INPUT",
        1,
-       1,
+       3,
        {},
        kJson | kOutput | kReading | kModes,
        "import model.json\nimport graph.txt --time-unit ms -o graph.json\nimport graph.json --cluster "
-       "rig.yaml --goal latency -o problem.json",
+       "rig.yaml --goal latency -o problem.json\nimport cpu_trace.json gpu_trace.json -o model.json\nimport "
+       "chain.csv types.csv --pack 0.5,2,10ms -o packed.json",
        runImport},
       {"plan",
        "decide where every operator runs",
@@ -49,6 +50,15 @@ std::vector<Verb> makeVerbs() {
        "compare problem.json --goal throughput\ncompare problem.json --goal latency --solvers "
        "single,heft,portfolio --json\ncompare model.json --start expert-split.json",
        runCompare},
+      {"affinity",
+       "say which of several models to place on the same devices",
+       "INPUT",
+       1,
+       0,
+       {},
+       kJson | kReading | kModes,
+       "affinity alexnet.csv resnet50.csv bert.csv\naffinity problem.json --json",
+       runAffinity},
       {"simulate",
        "value an assignment (and its orders, where it has them) and list what it violates",
        "PROBLEM PLAN",
@@ -132,6 +142,10 @@ std::vector<CommandOption> makeOptions() {
        {"s", "ms", "us"});
   flag("merge-edges", 0, "join edges of one producer whose transfer times are equal", kReading,
        &A::merge_edges);
+  text("pack", 0, "LOW,HIGH,TIME",
+       "op chains: merge ops that follow one another while their speed-up stays within LOW..HIGH times the "
+       "first one's, or TIME is not over; for example 0.5,2,10ms",
+       kReading, &A::pack);
   text("cluster", 0, "FILE", "devices and links for inputs that have none", kReading, &A::cluster);
   text("config", 0, "FILE", "a YAML or JSON map of option: value", kModes | kRun, &A::config);
   list("set", "NAME=VALUE", "set any option of docs/options.md; may be repeated", kModes | kRun, &A::set);

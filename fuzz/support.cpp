@@ -1,8 +1,10 @@
 #include "support.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace allot::fuzz {
 namespace {
@@ -29,6 +31,16 @@ const Problem& plannedProblem() {
   return problem;
 }
 
+void requireRoundTrip(const Result<Problem>& problem) {
+  if (!problem) return requireGoodError(problem.error());
+  const std::string written = writeProblem(*problem);
+  Warnings warnings;
+  const auto again = readProblem(written, kFile, {}, nullptr, warnings);
+  if (!again) std::fprintf(stderr, "%s\n%s", again.error().text().c_str(), written.c_str());
+  require(again.has_value(), "a written problem can be read");
+  require(writeProblem(*again) == written, "a problem survives the round trip");
+}
+
 }  // namespace
 
 void require(bool condition, const char* what) {
@@ -48,13 +60,22 @@ void requireGoodError(const Error& error) {
 
 void readProblemTwice(std::string_view text, Format format) {
   Warnings warnings;
-  const auto problem = readProblem(text, kFile, {.format = format}, nullptr, warnings);
-  if (!problem) return requireGoodError(problem.error());
-  const std::string written = writeProblem(*problem);
-  const auto again = readProblem(written, kFile, {}, nullptr, warnings);
-  if (!again) std::fprintf(stderr, "%s\n%s", again.error().text().c_str(), written.c_str());
-  require(again.has_value(), "a written problem can be read");
-  require(writeProblem(*again) == written, "a problem survives the round trip");
+  requireRoundTrip(readProblem(text, kFile, {.format = format}, nullptr, warnings));
+}
+
+void readPackedTwice(std::string_view text, Format format) {
+  Warnings warnings;
+  const ReadOptions options{.format = format, .pack = PackRule{0.5, 2, 1e-5}};
+  requireRoundTrip(readProblem(text, kFile, options, nullptr, warnings));
+}
+
+void readTracesTwice(std::string_view text) {
+  constexpr std::string_view kBetween = "\n%\n";
+  const std::size_t at = std::min(text.find(kBetween), text.size());
+  const std::string_view rest = text.substr(std::min(at + kBetween.size(), text.size()));
+  const std::vector<InputText> parts{{std::string(text.substr(0, at)), kFile}, {std::string(rest), kFile}};
+  Warnings warnings;
+  requireRoundTrip(readModelParts(parts, {.format = Format::kPyTorchTrace}, nullptr, warnings));
 }
 
 void readGraphTwice(std::string_view text, Format format) {

@@ -19,6 +19,10 @@ void require(bool condition, const char* what);
 void requireGoodError(const Error& error);
 
 void readProblemTwice(std::string_view text, Format format);
+// The same, with its ops packed.
+void readPackedTwice(std::string_view text, Format format);
+// The trace of a cpu run and that of a gpu run, with a line of one % between them.
+void readTracesTwice(std::string_view text);
 void readGraphTwice(std::string_view text, Format format);
 void readClusterTwice(std::string_view text);
 // The plan belongs to a small fixed problem.

@@ -227,7 +227,7 @@ TEST(Baselines, AcceptWhatTheyCanDo) {
   m.problem.modes.model = LatencyModel::kSubgraphCalls;
   EXPECT_EQ(accepted().size(), 7u);
   m.problem.modes.goal = Goal::kCompletion;
-  EXPECT_EQ(accepted().size(), 15u);
+  EXPECT_EQ(accepted().size(), 21u);
 }
 
 // A random problem with pins, forbidden devices, units, tight memory, several models and all phases.

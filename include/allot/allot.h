@@ -7,6 +7,7 @@
 #include "allot/formats.h"
 #include "allot/graph.h"
 #include "allot/options.h"
+#include "allot/packing.h"
 #include "allot/plan.h"
 #include "allot/problem.h"
 #include "allot/prove.h"

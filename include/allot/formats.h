@@ -5,11 +5,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "allot/cluster.h"
+#include "allot/packing.h"
 #include "allot/plan.h"
 #include "allot/problem.h"
 
@@ -25,6 +27,9 @@ enum class Format {
   kPipeDreamText,    // graph.txt
   kPipeDreamJson,    // pipedream-v1 JSON
   kPiper,            // msr-fiddle/piper JSON
+  kOpChainCsv,       // ops in order with cpu and gpu times
+  kOpTypesCsv,       // operator types with cpu and gpu times
+  kPyTorchTrace,     // Chrome trace of the PyTorch profiler, old form or Kineto
 };
 
 std::string_view name(Format format);
@@ -38,6 +43,7 @@ struct ReadOptions {
   std::optional<Format> format;          // absent = recognise
   std::optional<std::string> time_unit;  // "s", "ms" or "us": overrides a foreign file's unit
   bool merge_edges = false;              // Moirai: join edges of one producer whose matrices are equal
+  std::optional<PackRule> pack;          // op chains: merge ops that follow one another
 };
 
 // A graph that has no devices of its own, with the op times it carries.
@@ -55,6 +61,14 @@ Result<Format> recogniseFormat(std::string_view text, const std::string& file);
 // Reads any input that carries devices and times into a finished problem; a graph needs `cluster`.
 Result<Problem> readProblem(std::string_view text, const std::string& file, const ReadOptions& options,
                             const Cluster* cluster, Warnings& warnings);
+// One model from several files: the trace of a cpu run and that of a gpu run, in this order, or one op chain;
+// in both cases a table of operator types may follow, whose speed-ups then decide the packing.
+struct InputText {
+  std::string text;
+  std::string file;  // for messages
+};
+Result<Problem> readModelParts(std::span<const InputText> files, const ReadOptions& options,
+                               const Cluster* cluster, Warnings& warnings);
 Result<GraphFile> readGraph(std::string_view text, const std::string& file, const ReadOptions& options,
                             Warnings& warnings);
 Result<Cluster> readCluster(std::string_view text, const std::string& file, Warnings& warnings);

@@ -16,6 +16,15 @@ Result<Problem> readPiper(const JsonNode& root, const ReadOptions& options, Warn
 // Milliseconds; each layer becomes a forward and a backward op of one group.
 Result<GraphFile> readPipeDreamJson(const JsonNode& root, const ReadOptions& options, Warnings& warnings);
 Result<GraphFile> readPipeDreamText(std::string_view text, const ReadOptions& options, Warnings& warnings);
+// Ops in order, or operator types, with times on a cpu and a gpu: by default one device of each class.
+Result<Problem> readOpChain(std::string_view text, const std::string& file, const ReadOptions& options,
+                            const Cluster* cluster, Warnings& warnings);
+Result<Problem> readOpTypes(std::string_view text, const std::string& file, const ReadOptions& options,
+                            const Cluster* cluster, Warnings& warnings);
+// Fails on what a compressed file begins with.
+Result<void> refuseCompressed(std::string_view text);
+// The CSV format that a text's header names, if any.
+std::optional<Format> recogniseCsv(std::string_view text);
 
 // Which nodes each accelerator and each cpu holds, as devices of `problem` in the order of its file. Ops that
 // the split leaves out follow an op of their group.

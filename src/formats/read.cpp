@@ -6,6 +6,7 @@
 
 #include "formats/foreign.h"
 #include "formats/own.h"
+#include "formats/pytorch_trace.h"
 
 namespace allot {
 namespace {
@@ -15,15 +16,18 @@ struct NamedFormat {
   std::string_view name;
 };
 
-constexpr std::array<NamedFormat, 9> kFormats{{{Format::kProblem, "allot.problem"},
-                                               {Format::kGraph, "allot.graph"},
-                                               {Format::kCluster, "allot.cluster"},
-                                               {Format::kPlan, "allot.plan"},
-                                               {Format::kDnnPartitioning, "dnn-partitioning"},
-                                               {Format::kMoirai, "moirai"},
-                                               {Format::kPipeDreamText, "pipedream-text"},
-                                               {Format::kPipeDreamJson, "pipedream-json"},
-                                               {Format::kPiper, "piper"}}};
+constexpr std::array<NamedFormat, 12> kFormats{{{Format::kProblem, "allot.problem"},
+                                                {Format::kGraph, "allot.graph"},
+                                                {Format::kCluster, "allot.cluster"},
+                                                {Format::kPlan, "allot.plan"},
+                                                {Format::kDnnPartitioning, "dnn-partitioning"},
+                                                {Format::kMoirai, "moirai"},
+                                                {Format::kPipeDreamText, "pipedream-text"},
+                                                {Format::kPipeDreamJson, "pipedream-json"},
+                                                {Format::kPiper, "piper"},
+                                                {Format::kOpChainCsv, "op-chain-csv"},
+                                                {Format::kOpTypesCsv, "op-types-csv"},
+                                                {Format::kPyTorchTrace, "pytorch-trace"}}};
 
 // graph.txt has lines "node1 -- Conv2d(...) -- forward_compute_time=..., ...".
 bool looksLikePipeDreamText(std::string_view text) {
@@ -34,7 +38,20 @@ bool looksLikePipeDreamText(std::string_view text) {
          line.find("forward_compute_time=") != std::string_view::npos;
 }
 
+// The format of a text that is neither JSON nor YAML.
+std::optional<Format> plainFormat(std::string_view text) {
+  if (looksLikePipeDreamText(text)) return Format::kPipeDreamText;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] == '{' || text[first] == '[') return std::nullopt;
+  return recogniseCsv(text);
+}
+
+bool isPlain(Format format) {
+  return format == Format::kPipeDreamText || format == Format::kOpChainCsv || format == Format::kOpTypesCsv;
+}
+
 Result<Format> recognise(const JsonNode& root) {
+  if (looksLikeTrace(root)) return Format::kPyTorchTrace;
   if (!root.isObject()) return root.fail("expected an object", "give a problem, graph, cluster or plan file");
   if (root.has("schema")) {
     ALLOT_TRY(const JsonNode node, root.at("schema"));
@@ -70,13 +87,25 @@ Result<T> named(Result<T> result, const std::string& file) {
   return result;
 }
 
+// Only chains can be packed; elsewhere the option would do nothing unseen.
+Result<void> requirePackable(Format format, const ReadOptions& options) {
+  if (!options.pack || format == Format::kOpChainCsv || format == Format::kOpTypesCsv ||
+      format == Format::kPyTorchTrace)
+    return {};
+  return badInput("--pack", fmt::format("a {} file cannot be packed", name(format)),
+                  "leave it out, or give an op chain or two traces");
+}
+
 // Calls `visit(format, root)`; root is null for plain text formats.
 template <class Visit>
 auto open(std::string_view text, const std::string& file, const ReadOptions& options, Visit&& visit)
     -> decltype(visit(Format::kGraph, static_cast<const JsonNode*>(nullptr))) {
-  const bool plain =
-      options.format ? *options.format == Format::kPipeDreamText : looksLikePipeDreamText(text);
-  if (plain) return visit(Format::kPipeDreamText, nullptr);
+  ALLOT_CHECK(refuseCompressed(text));
+  const std::optional<Format> known = options.format ? options.format : plainFormat(text);
+  if (known && isPlain(*known)) {
+    ALLOT_CHECK(requirePackable(*known, options));
+    return visit(*known, nullptr);
+  }
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
   const JsonNode root = document.root();
   Format format = Format::kProblem;
@@ -85,6 +114,7 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   } else {
     ALLOT_TRY(format, recognise(root));
   }
+  ALLOT_CHECK(requirePackable(format, options));
   return visit(format, &root);
 }
 
@@ -125,6 +155,11 @@ std::string formatNames() {
   return all;
 }
 
+Result<void> refuseCompressed(std::string_view text) {
+  if (!text.starts_with("\x1f\x8b")) return {};
+  return badInput("", "a gzip file", "unpack it first: gunzip FILE");
+}
+
 Result<double> timeUnitFactor(const ReadOptions& options, double standard) {
   if (!options.time_unit) return standard;
   static const std::map<std::string, double> kUnits{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
@@ -159,6 +194,13 @@ Result<Problem> readProblem(std::string_view text, const std::string& file, cons
         return readMoirai(*root, options, warnings);
       case Format::kPiper:
         return readPiper(*root, options, warnings);
+      case Format::kOpChainCsv:
+        return readOpChain(text, file, options, cluster, warnings);
+      case Format::kOpTypesCsv:
+        return readOpTypes(text, file, options, cluster, warnings);
+      case Format::kPyTorchTrace:
+        return badInput("", "a trace has the times of one device only",
+                        "join two first: allot import CPU.json GPU.json -o model.json");
       case Format::kCluster:
       case Format::kPlan:
         return badInput("", fmt::format("a {} file where a problem is needed", name(format)),

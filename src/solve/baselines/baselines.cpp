@@ -10,6 +10,8 @@
 #include "solve/baselines/pipedream.h"
 #include "solve/baselines/restart_search.h"
 #include "solve/baselines/rules.h"
+#include "solve/baselines/speedup_models.h"
+#include "solve/baselines/speedup_steps.h"
 
 namespace allot {
 namespace {
@@ -45,6 +47,11 @@ bool completion(const Problem& problem) {
 bool events(const Problem& problem) {
   return completion(problem) ||
          (problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents);
+}
+
+bool completionForFlow(const Problem& problem) {
+  return completion(problem) && problem.opCount() <= baseline::kWeightedOps &&
+         problem.deviceCount() <= baseline::kWeightedDevices;
 }
 
 bool eventsForEtf(const Problem& problem) {
@@ -129,6 +136,18 @@ constexpr Solver kBaselines[] = {
      baseline::spt},
     {"spt-fastest", "shortest model first, each op on its fastest device", "heuristic: no guarantee",
      completion, baseline::sptFastest},
+    {"shortest-first", "shortest model first, each wholly on the device that ends it first",
+     "heuristic: no guarantee", completion, baseline::shortestFirst},
+    {"average-speedup", "models of largest average speed-up on accelerators, one each, the others on cpus",
+     "heuristic: looks at whole models only", completion, baseline::averageSpeedup},
+    {"average-speedup-measured", "all models on accelerators, largest average speed-up first",
+     "heuristic: looks at whole models only", completion, baseline::averageSpeedupMeasured},
+    {"transient-speedup", "each ready op on the idle device where it is fastest, never waiting",
+     "heuristic: no guarantee", completion, baseline::transientSpeedup},
+    {"transient-speedup-published", "one model on the accelerator, the others on cpus until it is free",
+     "heuristic: no guarantee", completion, baseline::transientSpeedupPublished},
+    {"weighted-speedup-published", "Talos as drawn: a min-cost flow per step, one op per device and step",
+     "heuristic: no guarantee", completionForFlow, baseline::weightedSpeedupPublished},
 };
 
 constexpr Solver kSlowBaselines[] = {
