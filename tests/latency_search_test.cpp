@@ -183,7 +183,6 @@ TEST(ScheduleSearch, FindsPlansInTightMemory) {
   }
 }
 
-// 0 -> {1, 2} -> 3 -> 4 -> {5, 6} -> 7, and 4 -> 7 passes by nothing that is a barrier.
 TEST(ScheduleBarriers, AreTheOpsThatNothingPassesBy) {
   const Problem problem = layered(1, 7, 2, true, 0);
   const ScheduleModel model(problem);

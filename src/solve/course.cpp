@@ -38,10 +38,11 @@ struct Turn {
   std::string_view solver;
   double share;
 };
-constexpr std::array<Turn, 7> kEventTurns{{
+constexpr std::array<Turn, 8> kEventTurns{{
     {"schedule-bound", 0.15},
     {"schedule-exact", 0.15},
     {"modules", 0.15},
+    {"pesto", 0.05},
     {"coarse", 0.05},
     {"schedule-search", 0.4},
     {"schedule-bound", 0.35},
