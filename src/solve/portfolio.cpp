@@ -8,6 +8,7 @@
 #include "allot/solve.h"
 #include "solve/baselines/baselines.h"
 #include "solve/collector.h"
+#include "solve/completion/chains.h"
 #include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/cp_sat_schedule.h"
@@ -60,6 +61,8 @@ std::vector<Solver> makeSolvers() {
                   solveBoundaryBound});
   list.push_back({"chain", "best chain of stages, by dynamic programming over ideals below a cut-off",
                   "optimal under via-host transfers; a bound under by-link", chainAccepts, solveChain});
+  list.push_back({"chains", "one or two models that are chains, by dynamic programming over both",
+                  "optimal; a bound where memory may bind", chainsAccepts, solveChains});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
