@@ -61,7 +61,7 @@ class Reader {
   const Problem& problem_;
   ChainModel model_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> place_;  // by op: chain and position
-  std::vector<std::vector<std::uint8_t>> linked_;               // by chain and position: reads its predecessor
+  std::vector<std::vector<std::uint8_t>> linked_;  // by chain and position: reads its predecessor
 
   void addOps() {
     const OpGraph& graph = problem_.graph;
@@ -70,7 +70,8 @@ class Reader {
       const std::size_t model = graph.op_model[op.index()].index();
       if (chain_of[model] == ~0u) {
         chain_of[model] = static_cast<std::uint32_t>(model_.chains.size());
-        model_.chains.push_back({problem_.model_weight[model], problem_.model_release[model], {}, {}, {}, {}});
+        model_.chains.push_back(
+            {problem_.model_weight[model], problem_.model_release[model], {}, {}, {}, {}});
       }
       Chain& chain = model_.chains[chain_of[model]];
       place_[op.index()] = {chain_of[model], static_cast<std::uint32_t>(chain.size())};

@@ -27,7 +27,8 @@ bool chainsAccepts(const Problem& problem) {
   std::erase(size, 0);
   if (size.empty() || size.size() > 2) return false;
   const auto devices = static_cast<double>(problem.deviceCount());
-  const double kinds = problem.modes.link_mode == LinkMode::kFree ? devices + 1 : devices * devices + devices + 1;
+  const double kinds =
+      problem.modes.link_mode == LinkMode::kFree ? devices + 1 : devices * devices + devices + 1;
   return (size.front() + 1) * (size.size() > 1 ? size.back() + 1 : 1) * kinds * kinds <= kMostCells;
 }
 
@@ -37,7 +38,7 @@ SolveResult solveChains(const Problem& problem, const Budget& budget, Progress& 
   const Chain none{0, 0, {}, {}, {}, {}};
   TwoChains programme(*model, model->chains.front(), model->chains.size() > 1 ? model->chains.back() : none);
   double best = progress.bestValue();
-  for (const std::size_t cap : {2, 16, 0}) {
+  for (const std::size_t cap : {2, 0}) {
     const TwoChainsEnd end = programme.run(best * (1 - kRounding), cap, budget);
     if (end == TwoChainsEnd::kStopped) return {SolveEnd::kStopped, ""};
     if (end == TwoChainsEnd::kTooLarge) return {SolveEnd::kFinished, ""};
@@ -51,7 +52,8 @@ SolveResult solveChains(const Problem& problem, const Budget& budget, Progress& 
     if (cap > 0 && progress.done()) return {SolveEnd::kFinished, ""};
   }
   progress.bound(std::min(best, progress.bestValue()) * (1 - kRounding), "chains");
-  const std::string proof = fmt::format("dynamic programme over two chains, {} pairs of ends", programme.pairs());
+  const std::string proof =
+      fmt::format("dynamic programme over two chains, {} pairs of ends", programme.pairs());
   return {model->memory_is_free ? SolveEnd::kExhausted : SolveEnd::kFinished, proof};
 }
 

@@ -81,8 +81,9 @@ SpeedWeights weightsForSum(std::span<const SpeedJob> jobs, std::span<const doubl
 }
 
 SpeedWeights weightsForLoad(std::span<const SpeedJob> jobs, std::span<const double> count) {
-  return climb(jobs, count,
-               [](const std::vector<double>& work) { return std::accumulate(work.begin(), work.end(), 0.0); });
+  return climb(jobs, count, [](const std::vector<double>& work) {
+    return std::accumulate(work.begin(), work.end(), 0.0);
+  });
 }
 
 }  // namespace allot

@@ -158,8 +158,7 @@ double TwoChains::bound(const double end[2], double now, const std::size_t posit
     const double rest[2] = {sides_[0].rest[k][position[0]], sides_[1].rest[k][position[1]]};
     const double both = finish(rest[0] + rest[1], now, open, f, y);
     for (int s = 0; s < 2; ++s) {
-      if (rest[s] > 0)
-        first_ends[s][s] = std::max(first_ends[s][s], finish(rest[s], now, open, f, y));
+      if (rest[s] > 0) first_ends[s][s] = std::max(first_ends[s][s], finish(rest[s], now, open, f, y));
       if (rest[1 - s] > 0) first_ends[s][1 - s] = std::max(first_ends[s][1 - s], both);
     }
   }
@@ -178,8 +177,8 @@ double TwoChains::fit(std::uint64_t held, double start, double seconds) const {
 
 void TwoChains::extend(int side, const Row& row, std::size_t cell_base, const Move& move,
                        const std::size_t position[2], const std::size_t kind[2]) {
-  const std::size_t cell = cell_base + (side == 0 ? move.from_kind * kinds_ + kind[1]
-                                                  : kind[0] * kinds_ + move.from_kind);
+  const std::size_t cell =
+      cell_base + (side == 0 ? move.from_kind * kinds_ + kind[1] : kind[0] * kinds_ + move.from_kind);
   const std::size_t at = position[side] * kinds_ + kind[side];
   const std::size_t other = 1 - side, at_other = position[other] * kinds_ + kind[other];
   const double seconds = sides_[side].seconds[at], seconds_other = sides_[other].seconds[at_other];
@@ -202,7 +201,7 @@ void TwoChains::extend(int side, const Row& row, std::size_t cell_base, const Mo
 }
 
 // Moves what is not dominated from `found_` to the end of `points_`.
-void TwoChains::keep(std::size_t cap, const std::size_t position[2], const std::size_t kind[2]) {
+void TwoChains::keep(std::size_t cap) {
   std::sort(found_.begin(), found_.end(), [](const Point& a, const Point& b) {
     return a.end[0] != b.end[0] ? a.end[0] < b.end[0] : a.end[1] < b.end[1];
   });
@@ -215,17 +214,8 @@ void TwoChains::keep(std::size_t cap, const std::size_t position[2], const std::
   }
   found_.resize(kept);
   if (cap > 0 && kept > cap) {
-    by_bound_.clear();
-    for (std::uint32_t k = 0; k < kept; ++k) {
-      const Point& point = found_[k];
-      double now = -kInfinity;
-      for (int s = 0; s < 2; ++s)
-        now = std::max(now, point.end[s] - sides_[s].seconds[position[s] * kinds_ + kind[s]]);
-      by_bound_.emplace_back(bound(point.end, now, position, kind), k);
-    }
-    std::nth_element(by_bound_.begin(), by_bound_.begin() + static_cast<std::ptrdiff_t>(cap), by_bound_.end());
-    by_bound_.resize(cap);
-    for (const auto& [least_bound, k] : by_bound_) points_.push_back(found_[k]);
+    // Spread over the front: its ends lead to the schedules that put one chain first.
+    for (std::size_t k = 0; k < cap; ++k) points_.push_back(found_[k * (kept - 1) / (cap - 1)]);
   } else {
     points_.insert(points_.end(), found_.begin(), found_.end());
   }
@@ -266,7 +256,7 @@ TwoChainsEnd TwoChains::run(double cutoff, std::size_t cap, const Budget& budget
               extend(0, move.same_op ? row : before, base, move, position, kind);
             for (const Move& move : sides_[1].moves[j * kinds_ + b])
               extend(1, row, move.same_op ? base : base - kinds_ * kinds_, move, position, kind);
-            if (!found_.empty()) keep(cap, position, kind);
+            if (!found_.empty()) keep(cap);
           }
           row.count[cell] = static_cast<std::uint32_t>(points_.size()) - row.first[cell];
         }

@@ -33,7 +33,8 @@ class TwoChains {
   TwoChains(const ChainModel& model, const Chain& first, const Chain& second,
             const BusyTimes* busy = nullptr);
 
-  // Looks for a schedule below `cutoff` with at most `cap` pairs by state (0 = all of them).
+  // Looks for a schedule below `cutoff` with at most `cap` pairs by state (0 = all of them,
+  // else at least 2).
   TwoChainsEnd run(double cutoff, std::size_t cap, const Budget& budget);
 
   // Of the last run: infinite when nothing is below the cutoff.
@@ -76,7 +77,6 @@ class TwoChains {
   std::vector<std::vector<double>> weights_;  // by device
   std::vector<Point> points_;
   std::vector<Point> found_;
-  std::vector<std::pair<double, std::uint32_t>> by_bound_;
   double cutoff_ = 0, value_ = 0;
   std::uint32_t best_point_ = 0;
   std::uint16_t best_kind_[2] = {0, 0};
@@ -85,11 +85,12 @@ class TwoChains {
   std::size_t transferKind(std::size_t from, std::size_t to) const {
     return devices_ + 1 + from * devices_ + to;
   }
-  void extend(int side, const Row& row, std::size_t cell_base, const Move& move, const std::size_t position[2],
-              const std::size_t kind[2]);
-  double bound(const double end[2], double now, const std::size_t position[2], const std::size_t kind[2]) const;
+  void extend(int side, const Row& row, std::size_t cell_base, const Move& move,
+              const std::size_t position[2], const std::size_t kind[2]);
+  double bound(const double end[2], double now, const std::size_t position[2],
+               const std::size_t kind[2]) const;
   double fit(std::uint64_t held, double start, double seconds) const;
-  void keep(std::size_t cap, const std::size_t position[2], const std::size_t kind[2]);
+  void keep(std::size_t cap);
 };
 
 }  // namespace allot
