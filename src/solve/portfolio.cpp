@@ -9,6 +9,8 @@
 #include "solve/baselines/baselines.h"
 #include "solve/collector.h"
 #include "solve/completion/chains.h"
+#include "solve/completion/completion_bound.h"
+#include "solve/completion/completion_search.h"
 #include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/cp_sat_schedule.h"
@@ -65,6 +67,10 @@ std::vector<Solver> makeSolvers() {
                   "optimal; a bound where memory may bind", chainsAccepts, solveChains});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"completion-bound", "lower bound on completions from prices of device time",
+                  "a valid bound in every mode; finds no plans", completionBoundAccepts, solveCompletionBound});
+  list.push_back({"completion-search", "plans of several models grown at prices of device time, then refined",
+                  "heuristic", completionSearchAccepts, solveCompletionSearch});
   list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
                   "heuristic", isThroughput, solveBeam});
   list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",

@@ -66,13 +66,15 @@ class Reader {
   void addOps() {
     const OpGraph& graph = problem_.graph;
     std::vector<std::uint32_t> chain_of(graph.modelCount(), ~0u);
+    std::vector<std::uint8_t> has_ops(graph.modelCount(), 0);
+    for (const ModelId model : graph.op_model) has_ops[model.index()] = 1;
+    for (std::size_t m = 0; m < has_ops.size(); ++m) {
+      if (!has_ops[m]) continue;
+      chain_of[m] = static_cast<std::uint32_t>(model_.chains.size());
+      model_.chains.push_back({problem_.model_weight[m], problem_.model_release[m], {}, {}, {}, {}});
+    }
     for (const OpId op : graph.topologicalOrder()) {
       const std::size_t model = graph.op_model[op.index()].index();
-      if (chain_of[model] == ~0u) {
-        chain_of[model] = static_cast<std::uint32_t>(model_.chains.size());
-        model_.chains.push_back(
-            {problem_.model_weight[model], problem_.model_release[model], {}, {}, {}, {}});
-      }
       Chain& chain = model_.chains[chain_of[model]];
       place_[op.index()] = {chain_of[model], static_cast<std::uint32_t>(chain.size())};
       chain.ops.push_back(op);

@@ -1,0 +1,43 @@
+#include "solve/completion/completion_search.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "solve/completion/chain_beam.h"
+#include "solve/completion/chain_model.h"
+#include "solve/completion/price_search.h"
+
+namespace allot {
+namespace {
+
+constexpr double kRounding = 1e-10;
+
+SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Budget& budget, Progress& progress) {
+  PriceSearch prices(problem, budget, progress);
+  std::size_t width = 30;
+  while (!progress.done()) {
+    if (!prices.run(60) || !prices.priceAtBest()) return SolveEnd::kStopped;
+    ChainBeam beam(model, prices);
+    if (beam.run(width, progress.bestValue() * (1 - kRounding), budget))
+      progress.plan(planOfChains(problem, model, beam.activities()), "completion-search");
+    if (getenv("PB_LOG"))
+      fprintf(stderr, "width %zu beam %.6f best %.6f bound %.6f slots %zu t %.2f\n", width, beam.value(), progress.bestValue(), prices.bound(), prices.prices().slots(), budget.elapsedSeconds());
+    if (budget.stopped()) return SolveEnd::kStopped;
+    width *= 2;
+  }
+  return SolveEnd::kFinished;
+}
+
+}  // namespace
+
+bool completionSearchAccepts(const Problem& problem) {
+  return problem.goal() == Goal::kCompletion;
+}
+
+SolveResult solveCompletionSearch(const Problem& problem, const Budget& budget, Progress& progress) {
+  if (const std::optional<ChainModel> model = chainModelOf(problem))
+    return {searchChains(problem, *model, budget, progress), ""};
+  return {SolveEnd::kFinished, ""};
+}
+
+}  // namespace allot
