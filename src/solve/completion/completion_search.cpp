@@ -14,9 +14,9 @@ constexpr double kRounding = 1e-10;
 
 SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Budget& budget, Progress& progress) {
   PriceSearch prices(problem, budget, progress);
-  std::size_t width = 30;
-  while (!progress.done()) {
-    if (!prices.run(60) || !prices.priceAtBest()) return SolveEnd::kStopped;
+  std::size_t width = 16;
+  for (int round = 0; !progress.done(); ++round) {
+    if (!prices.run(round == 0 ? 5 : 40) || !prices.priceAtBest()) return SolveEnd::kStopped;
     ChainBeam beam(model, prices);
     if (beam.run(width, progress.bestValue() * (1 - kRounding), budget))
       progress.plan(planOfChains(problem, model, beam.activities()), "completion-search");

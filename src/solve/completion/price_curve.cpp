@@ -75,26 +75,28 @@ void smallerOf(const Curve& f, const Curve& g, double start, Curve& out) {
 }
 
 void simplifyBelow(const Curve& f, double tolerance, Curve& out) {
+  // Corners lie half the tolerance below the function, so that chords may pass over what is convex.
+  const double half = tolerance / 2;
   out.clear();
   out.slope = f.slope;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::size_t n = f.x.size();
   std::size_t anchor = 0;
-  out.add(f.x[0], f.y[0]);
+  out.add(f.x[0], f.y[0] - half);
   while (anchor + 1 < n) {
-    // Slopes of lines from the anchor that pass below all points on the way, but not too far.
+    // Slopes of lines from the anchor that pass near all points on the way.
     double low = -kInfinity, high = kInfinity;
     std::size_t reach = anchor + 1;
     for (std::size_t k = anchor + 1; k < n; ++k) {
       const double dx = f.x[k] - f.x[anchor];
       const double slope = (f.y[k] - f.y[anchor]) / dx;
       if (slope >= low && slope <= high) reach = k;
-      high = std::min(high, slope);
-      low = std::max(low, slope - tolerance / dx);
+      high = std::min(high, slope + half / dx);
+      low = std::max(low, slope - half / dx);
       if (low > high) break;
     }
     anchor = reach;
-    out.add(f.x[anchor], f.y[anchor]);
+    out.add(f.x[anchor], f.y[anchor] - half);
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kFirstSlots = 32, kMostSlots = 512;
 constexpr std::size_t kPatience = 50;  // rounds without gain before slots are halved
-constexpr double kTolerance = 2e-5;    // share of the value that chains may lose to simpler curves
+constexpr double kTolerance = 2e-4;    // share of the value that chains may lose to simpler curves
 constexpr double kRounding = 1e-9;
 
 }  // namespace
