@@ -10,6 +10,7 @@
 #include "solve/collector.h"
 #include "solve/completion/chains.h"
 #include "solve/completion/completion_bound.h"
+#include "solve/completion/completion_exact.h"
 #include "solve/completion/completion_search.h"
 #include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
@@ -67,6 +68,8 @@ std::vector<Solver> makeSolvers() {
                   "optimal; a bound where memory may bind", chainsAccepts, solveChains});
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
+  list.push_back({"completion-exact", "small sets of models, by layers of states that none dominates",
+                  "optimal; a bound where live memory may bind", completionExactAccepts, solveCompletionExact});
   list.push_back({"completion-bound", "lower bound on completions from prices of device time",
                   "a valid bound in every mode; finds no plans", completionBoundAccepts, solveCompletionBound});
   list.push_back({"completion-search", "plans of several models grown at prices of device time, then refined",

@@ -14,26 +14,6 @@ bool takesNoTime(const Problem& problem, TensorId tensor) {
   return true;
 }
 
-bool memoryIsFree(const Problem& problem) {
-  double total = 0;
-  for (std::size_t i = 0; i < problem.opCount(); ++i) {
-    total += problem.residentBytes(OpId(i));
-    if (problem.modes.memory == MemoryModel::kLive)
-      total += static_cast<double>(problem.graph.op_workspace_bytes[i]);
-  }
-  if (problem.modes.memory == MemoryModel::kLive) {
-    // A device holds a tensor once, or once for each edge.
-    for (std::size_t t = 0; t < problem.graph.tensorCount(); ++t) {
-      const auto copies = static_cast<double>(problem.graph.tensor_consumers[t].size() + 1);
-      total += copies * static_cast<double>(problem.graph.tensor_bytes[t]);
-    }
-  }
-  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
-    if (total > problem.memoryLimit(DeviceId(d))) return false;
-  }
-  return true;
-}
-
 class Reader {
  public:
   explicit Reader(const Problem& problem) : problem_(problem), place_(problem.opCount()) {}
@@ -41,7 +21,7 @@ class Reader {
   std::optional<ChainModel> read() {
     model_.devices = problem_.deviceCount();
     model_.link_mode = problem_.modes.link_mode;
-    model_.memory_is_free = memoryIsFree(problem_);
+    model_.memory_is_free = memoryNeverBinds(problem_);
     for (std::size_t d = 0; d < model_.devices; ++d) {
       model_.launch.push_back(problem_.cluster.classOf(DeviceId(d)).launch_seconds);
       model_.classes.push_back(problem_.cluster.devices[d].cls.value);
@@ -117,6 +97,26 @@ class Reader {
 };
 
 }  // namespace
+
+bool memoryNeverBinds(const Problem& problem) {
+  double total = 0;
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    total += problem.residentBytes(OpId(i));
+    if (problem.modes.memory == MemoryModel::kLive)
+      total += static_cast<double>(problem.graph.op_workspace_bytes[i]);
+  }
+  if (problem.modes.memory == MemoryModel::kLive) {
+    // A device holds a tensor once, or once for each edge.
+    for (std::size_t t = 0; t < problem.graph.tensorCount(); ++t) {
+      const auto copies = static_cast<double>(problem.graph.tensor_consumers[t].size() + 1);
+      total += copies * static_cast<double>(problem.graph.tensor_bytes[t]);
+    }
+  }
+  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+    if (total > problem.memoryLimit(DeviceId(d))) return false;
+  }
+  return true;
+}
 
 bool ChainModel::hasLaunch() const {
   return std::any_of(launch.begin(), launch.end(), [](double seconds) { return seconds > 0; });

@@ -44,6 +44,9 @@ struct ChainModel {
   }
 };
 
+// Whether no placement of all ops and tensors can exceed a device's memory.
+bool memoryNeverBinds(const Problem& problem);
+
 // Absent when some model is not a chain.
 std::optional<ChainModel> chainModelOf(const Problem& problem);
 
