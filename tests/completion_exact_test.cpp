@@ -58,8 +58,10 @@ TEST(CompletionBound, HoldsForEveryPlan) {
       run.helpers = Helpers::kOff;
       const SolveOutcome outcome = solve(problem, run, &exact);
       EXPECT_EQ(outcome.message, "") << solver << ' ' << seed << ' ' << describe(problem);
-      EXPECT_LE(outcome.plan.bound, exact.value * (1 + 1e-9)) << solver << ' ' << seed << ' ' << describe(problem);
-      EXPECT_GE(outcome.plan.value, exact.value * (1 - 1e-9)) << solver << ' ' << seed << ' ' << describe(problem);
+      EXPECT_LE(outcome.plan.bound, exact.value * (1 + 1e-9))
+          << solver << ' ' << seed << ' ' << describe(problem);
+      EXPECT_GE(outcome.plan.value, exact.value * (1 - 1e-9))
+          << solver << ' ' << seed << ' ' << describe(problem);
     }
   }
 }
