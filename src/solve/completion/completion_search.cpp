@@ -1,33 +1,84 @@
 #include "solve/completion/completion_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/thread_pool.h"
 #include "solve/completion/chain_beam.h"
 #include "solve/completion/chain_model.h"
+#include "solve/completion/model_orders.h"
+#include "solve/completion/pair_moves.h"
 #include "solve/completion/price_search.h"
+#include "solve/local_search/local_search.h"
 
 namespace allot {
 namespace {
 
 constexpr double kRounding = 1e-10;
+constexpr std::size_t kFirstWidth = 16, kMostWidth = 8192;
+constexpr std::uint64_t kFirstRounds = 5, kRounds = 40;
+constexpr std::size_t kPairCap = 6;
+constexpr std::uint64_t kOrders = 720;
+constexpr int kPatience = 3;  // rounds of annealing without gain
 
-SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Budget& budget, Progress& progress) {
+// Counts work as plans under a work limit; without one there is always some left.
+class Work {
+ public:
+  explicit Work(const Budget& budget) : limited_(budget.work_limit > 0), left_(budget.work_limit) {}
+  bool left() const { return !limited_ || left_ > 0; }
+  void take(std::uint64_t plans) { left_ -= std::min(left_, plans); }
+
+ private:
+  bool limited_;
+  std::uint64_t left_;
+};
+
+SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Budget& budget,
+                      Progress& progress) {
   PriceSearch prices(problem, budget, progress);
-  std::size_t width = 16;
-  // Under a work limit, states kept count as plans.
-  std::uint64_t left = budget.work_limit > 0 ? budget.work_limit : ~std::uint64_t{0};
-  for (int round = 0; !progress.done() && left > 0; ++round) {
-    if (!prices.run(round == 0 ? 5 : 40) || !prices.priceAtBest()) return SolveEnd::kStopped;
+  Work work(budget);
+  std::size_t width = kFirstWidth;
+  const bool pairs = model.link_mode == LinkMode::kFree && !model.hasLaunch() && model.chains.size() > 2;
+  for (bool first = true; width <= kMostWidth && !progress.done() && work.left(); first = false) {
+    if (!prices.run(first ? kFirstRounds : kRounds) || !prices.priceAtBest()) return SolveEnd::kStopped;
     ChainBeam beam(model, prices);
-    if (beam.run(width, progress.bestValue() * (1 - kRounding), budget))
+    if (beam.run(width, progress.bestValue() * (1 - kRounding), budget)) {
       progress.plan(planOfChains(problem, model, beam.activities()), "completion-search");
+      if (getenv("PB_LOG"))
+        fprintf(stderr, "width %zu beam %.6f best %.6f bound %.6f slots %zu t %.2f\n", width, beam.value(),
+                progress.bestValue(), prices.bound(), prices.prices().slots(), budget.elapsedSeconds());
+      if (pairs && !improvePairs(problem, model, kPairCap, budget, progress)) return SolveEnd::kStopped;
+    }
     if (getenv("PB_LOG"))
-      fprintf(stderr, "width %zu beam %.6f best %.6f bound %.6f slots %zu t %.2f\n", width, beam.value(), progress.bestValue(), prices.bound(), prices.prices().slots(), budget.elapsedSeconds());
+      fprintf(stderr, "width %zu beam %.6f best %.6f bound %.6f slots %zu t %.2f\n", width, beam.value(),
+              progress.bestValue(), prices.bound(), prices.prices().slots(), budget.elapsedSeconds());
     if (budget.stopped()) return SolveEnd::kStopped;
-    left -= std::min<std::uint64_t>(left, width * problem.opCount());
+    work.take(width);
     width *= 2;
+  }
+  return SolveEnd::kFinished;
+}
+
+// Rounds of annealing, each from the best plan so far, until some gain nothing.
+SolveEnd anneal(const Problem& problem, const Budget& budget, Progress& progress) {
+  int stale = 0;
+  for (std::uint64_t round = 1; stale < kPatience && !progress.done() && progress.bestPlan() != nullptr;
+       ++round) {
+    const Plan start = *progress.bestPlan();
+    std::vector<ChainResult> results(kChains);
+    parallelFor(kChains, budget.threads, [&](std::size_t chain) {
+      results[chain] = annealSchedule(problem, budget, start, round * kChains + chain);
+    });
+    std::stable_sort(results.begin(), results.end(),
+                     [](const ChainResult& a, const ChainResult& b) { return a.value < b.value; });
+    bool better = false;
+    if (std::isfinite(results.front().value))
+      better = progress.plan(std::move(results.front().decisions), "completion-search");
+    stale = better ? 0 : stale + 1;
+    if (budget.stopped()) return SolveEnd::kStopped;
+    if (budget.work_limit > 0) break;
   }
   return SolveEnd::kFinished;
 }
@@ -39,9 +90,18 @@ bool completionSearchAccepts(const Problem& problem) {
 }
 
 SolveResult solveCompletionSearch(const Problem& problem, const Budget& budget, Progress& progress) {
-  if (const std::optional<ChainModel> model = chainModelOf(problem))
-    return {searchChains(problem, *model, budget, progress), ""};
-  return {SolveEnd::kFinished, ""};
+  const std::optional<ChainModel> model = chainModelOf(problem);
+  if (model) {
+    const SolveEnd end = searchChains(problem, *model, budget, progress);
+    // Without ports and memory nothing is left to try.
+    if (end == SolveEnd::kStopped || (model->memory_is_free && model->link_mode == LinkMode::kFree))
+      return {end, ""};
+  }
+  PriceSearch prices(problem, budget, progress);
+  if (!prices.run(kRounds)) return {SolveEnd::kStopped, ""};
+  const std::uint64_t orders = budget.work_limit > 0 ? std::min(kOrders, 1 + budget.work_limit / 8) : kOrders;
+  if (!searchModelOrders(problem, prices, orders, budget, progress)) return {SolveEnd::kStopped, ""};
+  return {anneal(problem, budget, progress), ""};
 }
 
 }  // namespace allot
