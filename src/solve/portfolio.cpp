@@ -70,10 +70,10 @@ std::vector<Solver> makeSolvers() {
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   list.push_back({"completion-exact", "small sets of models, by layers of states that none dominates",
                   "optimal; a bound where live memory may bind", completionExactAccepts, solveCompletionExact});
-  list.push_back({"completion-bound", "lower bound on completions from prices of device time",
-                  "a valid bound in every mode; finds no plans", completionBoundAccepts, solveCompletionBound});
   list.push_back({"completion-search", "plans of several models grown at prices of device time, then refined",
                   "heuristic", completionSearchAccepts, solveCompletionSearch});
+  list.push_back({"completion-bound", "lower bound on completions from prices of device time",
+                  "a valid bound in every mode; finds no plans", completionBoundAccepts, solveCompletionBound});
   list.push_back({"beam", "chains of stages grown from the sources, the best partial chains kept",
                   "heuristic", isThroughput, solveBeam});
   list.push_back({"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "base/thread_pool.h"
 #include "solve/completion/chain_beam.h"
@@ -42,18 +40,13 @@ SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Bud
   std::size_t width = kFirstWidth;
   const bool pairs = model.link_mode == LinkMode::kFree && !model.hasLaunch() && model.chains.size() > 2;
   for (bool first = true; width <= kMostWidth && !progress.done() && work.left(); first = false) {
-    if (!prices.run(first ? kFirstRounds : kRounds) || !prices.priceAtBest()) return SolveEnd::kStopped;
+    if (!prices.run(first ? kFirstRounds : kRounds + width / 8) || !prices.priceAtBest())
+      return SolveEnd::kStopped;
     ChainBeam beam(model, prices);
     if (beam.run(width, progress.bestValue() * (1 - kRounding), budget)) {
       progress.plan(planOfChains(problem, model, beam.activities()), "completion-search");
-      if (getenv("PB_LOG"))
-        fprintf(stderr, "width %zu beam %.6f best %.6f bound %.6f slots %zu t %.2f\n", width, beam.value(),
-                progress.bestValue(), prices.bound(), prices.prices().slots(), budget.elapsedSeconds());
       if (pairs && !improvePairs(problem, model, kPairCap, budget, progress)) return SolveEnd::kStopped;
     }
-    if (getenv("PB_LOG"))
-      fprintf(stderr, "width %zu beam %.6f best %.6f bound %.6f slots %zu t %.2f\n", width, beam.value(),
-              progress.bestValue(), prices.bound(), prices.prices().slots(), budget.elapsedSeconds());
     if (budget.stopped()) return SolveEnd::kStopped;
     work.take(width);
     width *= 2;
