@@ -50,7 +50,7 @@ void ChainBeam::expand(std::uint32_t state, double cutoff) {
         else
           cost += prices_.pricers()[other].restAt(done, done > 0 ? model_.classes[places[2 * other + 1]] : 0,
                                                   std::max(times[other], start));
-        if (cost >= cutoff + left_.back()) break;
+        if (cost >= cutoff + all_time_) break;
       }
       for (std::size_t e = 0; e < devices_; ++e) {
         double free = std::max(times[chains_ + e], start);
@@ -130,9 +130,8 @@ bool ChainBeam::run(std::size_t width, double cutoff, const Budget& budget) {
   times_.assign(timeCount(), 0);
   places_.assign(2 * chains_, 0);
   std::size_t ops = 0;
-  double all = 0;
-  for (std::size_t e = 0; e < devices_; ++e) all += prices_.prices().integral[model_.classes[e]].back();
-  left_ = {all};
+  all_time_ = 0;
+  for (std::size_t e = 0; e < devices_; ++e) all_time_ += prices_.prices().integral[model_.classes[e]].back();
   for (std::size_t c = 0; c < chains_; ++c) {
     times_[c] = model_.chains[c].release;
     ops += model_.chains[c].size();

@@ -26,7 +26,7 @@ class ChainBeam {
   // False when stopped, or when no schedule below `cutoff` was met.
   bool run(std::size_t width, double cutoff, const Budget& budget);
   double value() const { return value_; }
-  // Whether nothing that could be better was dropped.
+  // By chain.
   const std::vector<std::vector<ChainActivity>>& activities() const { return activities_; }
 
  private:
@@ -44,7 +44,7 @@ class ChainBeam {
   const ChainModel& model_;
   const PriceSearch& prices_;
   std::size_t chains_, devices_;
-  std::vector<double> left_;  // [class * slots + slot]
+  double all_time_ = 0;  // price of all device time
   // States of a layer, each `chains_ + devices_ + 1` times (ends, free times, last start) and `chains_` x 2
   // places (ops done, device of the last).
   std::vector<double> times_, next_times_;

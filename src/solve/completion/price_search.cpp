@@ -14,8 +14,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kFirstSlots = 32, kMostSlots = 512;
-constexpr std::size_t kPatience = 50;  // rounds without gain before slots are halved
-constexpr double kTolerance = 2e-4;    // share of the value that chains may lose to simpler curves
+constexpr std::size_t kPatience = 30;  // rounds without gain before slots are halved
+// Share of the value that chains may lose to simpler curves; long chains lose more, for their curves have
+// many points.
+constexpr double kTolerance = 2e-4, kLongTolerance = 1e-3;
+constexpr std::size_t kLong = 800;  // ops
 constexpr double kRounding = 1e-9;
 
 }  // namespace
@@ -73,7 +76,7 @@ void PriceSearch::afterRound(Prices& next, double along) {
     report();
     if (along > 0) theta_ = std::min(1.5, theta_ * 1.1);
     stale_ = 0;
-  } else if (++stale_ >= 8) {
+  } else if (++stale_ >= 4) {
     theta_ = std::max(1e-3, theta_ * 0.66);
     stale_ = 0;
   }
@@ -94,7 +97,8 @@ void PriceSearch::report() {
 }
 
 double PriceSearch::tolerance() const {
-  return kTolerance * std::max(value_, progress_.bestBound()) / static_cast<double>(pricers_.size());
+  return (model_.ops() > kLong ? kLongTolerance : kTolerance) * std::max(value_, progress_.bestBound()) /
+         static_cast<double>(pricers_.size());
 }
 
 // The prices of one machine of weighted speed, which fall by a model's weight while it runs.

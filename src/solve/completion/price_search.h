@@ -44,7 +44,7 @@ class PriceSearch {
   double value_ = 0, last_ = 0;
   std::vector<double> usage_, average_;  // [class * slots + slot], of the last plans and on average
   bool started_ = false, converged_ = false;
-  double theta_ = 0.5, smoothing_ = 0.3, at_refine_ = 0;
+  double theta_ = 0.2, smoothing_ = 0.2, at_refine_ = 0;
   std::size_t stale_ = 0, since_gain_ = 0;
 
   double capacity(std::size_t k) const { return model_.count[k / best_.slots()] * best_.width; }
