@@ -27,7 +27,7 @@ SolveResult solveCompletionExact(const Problem& problem, const Budget& budget, P
   const std::size_t most =
       budget.work_limit > 0 ? std::min<std::size_t>(budget.work_limit, kMostStates) : kMostStates;
   double best = progress.bestValue();
-  for (const std::size_t width : {30, 300, 0, 3000}) {
+  for (const std::size_t width : {30, 1000, 0, 5000}) {
     const StateEnd end = search.run(best * (1 - kRounding), width, most, budget);
     if (end == StateEnd::kStopped) return {SolveEnd::kStopped, ""};
     if (search.value() < best) {
@@ -35,7 +35,7 @@ SolveResult solveCompletionExact(const Problem& problem, const Budget& budget, P
       progress.plan(planOf(search.model(), search.schedule()), "completion-exact");
     }
     if (width == 0 && end == StateEnd::kDone) break;
-    if (width == 3000 || progress.done()) return {SolveEnd::kFinished, ""};
+    if (width == 5000 || progress.done()) return {SolveEnd::kFinished, ""};
   }
   const std::string proof = fmt::format("search of {} states that none dominates", search.states());
   if (problem.modes.memory == MemoryModel::kStatic || memoryNeverBinds(problem))

@@ -201,6 +201,7 @@ bool StateSearch::applyTransfer(std::size_t net, std::size_t device, Activity& a
 // No schedule that goes on from the state is better.
 double StateSearch::bound(const State& s) {
   ends_.assign(n_ * devices_, kInfinity);
+  starts_.assign(n_ * devices_, kInfinity);
   path_.assign(s.latest.begin(), s.latest.end());
   work_.assign(weight_.size(), 0);
   for (std::size_t op = 0; op < n_; ++op) {
@@ -227,6 +228,7 @@ double StateSearch::bound(const State& s) {
         ready = std::max(ready, there);
       }
       if (seconds > 0) ready = std::max(ready, s.free[d]);
+      starts_[op * devices_ + d] = ready;
       ends_[op * devices_ + d] = ready + seconds;
       least = std::min(least, ready + seconds);
     }
@@ -239,54 +241,100 @@ double StateSearch::bound(const State& s) {
   return sum >= cutoff_ ? sum : std::max(sum, oneMachine(s));
 }
 
-// The k-th completion of the models that are left is no earlier than the k-th path, nor than the time at
-// which devices can have done the work of the k smallest; the largest weights go with the earliest.
+// When devices can have done so much weighted work: capacity grows as they become free.
+double StateSearch::timeOfWork(const State& s, double work) const {
+  double time = s.now;
+  while (true) {
+    double rate = 0, until = kInfinity;
+    for (std::size_t d = 0; d < devices_; ++d) {
+      if (s.free[d] <= time)
+        rate += speed_[d];
+      else
+        until = std::min(until, s.free[d]);
+    }
+    if (until == kInfinity || work <= rate * (until - time)) return rate > 0 ? time + work / rate : time;
+    work -= rate * (until - time);
+    time = until;
+  }
+}
+
+// Whatever order the models that are left end in, each ends no earlier than its path, nor than devices can
+// have done its work and that of those before it. Few models: the best of all orders. Many: the k-th end is
+// no earlier than the k-th path, nor than the work of the k smallest, and the largest weights go with the
+// earliest ends.
 double StateSearch::oneMachine(const State& s) {
   double sum = 0;
+  left_.clear();
+  for (std::uint32_t m = 0; m < weight_.size(); ++m) {
+    if (work_[m] <= 0)
+      sum += weight_[m] * path_[m];
+    else
+      left_.push_back(m);
+  }
+  if (left_.size() <= 3) {
+    double best = kInfinity;
+    do {
+      double total = 0, order_sum = 0;
+      for (const std::uint32_t m : left_) {
+        total += work_[m];
+        order_sum += weight_[m] * std::max(path_[m], timeOfWork(s, total));
+      }
+      best = std::min(best, order_sum);
+    } while (std::next_permutation(left_.begin(), left_.end()));
+    return sum + best;
+  }
   sorted_.clear();
   weights_down_.clear();
-  std::vector<double>& small_first = free_sorted_;
-  small_first.clear();
-  for (std::size_t m = 0; m < weight_.size(); ++m) {
-    if (work_[m] <= 0) {
-      sum += weight_[m] * path_[m];
-      continue;
-    }
+  small_first_.clear();
+  for (const std::uint32_t m : left_) {
     sorted_.push_back(path_[m]);
     weights_down_.push_back(weight_[m]);
-    small_first.push_back(work_[m]);
+    small_first_.push_back(work_[m]);
   }
   std::sort(sorted_.begin(), sorted_.end());
-  std::sort(small_first.begin(), small_first.end());
+  std::sort(small_first_.begin(), small_first_.end());
   std::sort(weights_down_.begin(), weights_down_.end(), std::greater<>());
   double total = 0;
   for (std::size_t k = 0; k < sorted_.size(); ++k) {
-    total += small_first[k];
-    // Capacity grows when a device becomes free: the least time at which it reaches the total.
-    double time = s.now, rate = 0, left = total;
-    double until = s.now;
-    while (true) {
-      rate = 0;
-      until = kInfinity;
-      for (std::size_t d = 0; d < devices_; ++d) {
-        if (s.free[d] <= time)
-          rate += speed_[d];
-        else
-          until = std::min(until, s.free[d]);
-      }
-      if (until == kInfinity || left <= rate * (until - time)) break;
-      left -= rate * (until - time);
-      time = until;
-    }
-    if (rate > 0) time += left / rate;
-    sum += weights_down_[k] * std::max(time, sorted_[k]);
+    total += small_first_[k];
+    sum += weights_down_[k] * std::max(timeOfWork(s, total), sorted_[k]);
   }
   return sum;
+}
+
+// Raises times to where they begin to matter, as `bound` has found: states that differ only in time that
+// nothing can use become alike.
+void StateSearch::raiseTimes(State& s) const {
+  double first = kInfinity;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    double use = kInfinity;
+    for (std::size_t op = 0; op < n_; ++op) {
+      const double start = starts_[op * devices_ + d];
+      first = std::min(first, start);
+      if (start < use && model_.time(op, d) > 0) use = start;
+    }
+    s.free[d] = use < kInfinity ? std::max(s.free[d], use) : 0;
+  }
+  for (std::size_t net = 0; net < consumers_.size(); ++net) {
+    const std::size_t producer = model_.net_producer[net];
+    if ((s.done >> producer & 1) == 0) continue;
+    for (std::size_t d = 0; d < devices_; ++d) {
+      double& there = s.arrival[net * devices_ + d];
+      // Transfers start at the producer's device.
+      if (there == kInfinity || (ports_ && s.device[producer] == d)) continue;
+      double use = kInfinity;
+      for (const std::uint32_t c : model_.net_consumers[net]) use = std::min(use, starts_[c * devices_ + d]);
+      there = use < kInfinity ? std::max(there, use) : 0;
+    }
+  }
+  for (std::size_t m = 0; m < path_.size(); ++m) s.latest[m] = std::max(s.latest[m], path_[m]);
+  if (!ports_) s.now = std::max(s.now, first);
 }
 
 void StateSearch::offer(Layer& layer, std::uint32_t parent, const Activity& activity) {
   const double least = bound(next_);
   if (least >= cutoff_) return;
+  raiseTimes(next_);
   pack(next_);
   std::vector<std::uint32_t>& group = layer.groups[hashOf(next_.done, key_)];
   for (std::size_t g = 0; g < group.size(); ++g) {
@@ -309,7 +357,11 @@ void StateSearch::offer(Layer& layer, std::uint32_t parent, const Activity& acti
       other_wins = other_wins && a <= b;
       this_wins = this_wins && b <= a;
     }
-    if (other_wins) return;
+    if (other_wins) {
+      // It is likely to win again.
+      std::swap(group[g], group[g / 2]);
+      return;
+    }
     if (this_wins) {
       other.dead = true;
       group.erase(group.begin() + static_cast<std::ptrdiff_t>(g--));

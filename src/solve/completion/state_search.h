@@ -89,7 +89,8 @@ class StateSearch {
   State state_, next_;
   std::vector<double> times_;
   std::vector<std::uint8_t> key_;
-  std::vector<double> ends_, work_, path_, sorted_, weights_down_, free_sorted_;
+  std::vector<double> starts_, ends_, work_, path_, sorted_, weights_down_, small_first_;
+  std::vector<std::uint32_t> left_;
   double cutoff_ = 0, value_ = 0;
   Schedule schedule_;
 
@@ -100,6 +101,8 @@ class StateSearch {
   bool applyTransfer(std::size_t net, std::size_t device, Activity& activity);
   double bound(const State& state);
   double oneMachine(const State& state);
+  double timeOfWork(const State& state, double work) const;
+  void raiseTimes(State& state) const;
   void offer(Layer& layer, std::uint32_t parent, const Activity& activity);
   void narrow(Layer& layer, std::size_t width);
   void finish(std::uint32_t parent, const Activity& activity);
