@@ -5,7 +5,6 @@
 namespace allot {
 namespace {
 
-constexpr std::size_t kMostOps = 200'000;
 constexpr std::uint64_t kRounds = 4000;
 // Of the counted work, a round takes as much as this many plans.
 constexpr std::uint64_t kPlansPerRound = 1000;
@@ -13,7 +12,7 @@ constexpr std::uint64_t kPlansPerRound = 1000;
 }  // namespace
 
 bool completionBoundAccepts(const Problem& problem) {
-  return problem.goal() == Goal::kCompletion && problem.opCount() <= kMostOps;
+  return problem.goal() == Goal::kCompletion && problem.opCount() <= PriceSearch::kMostOps;
 }
 
 SolveResult solveCompletionBound(const Problem& problem, const Budget& budget, Progress& progress) {

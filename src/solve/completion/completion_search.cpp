@@ -83,7 +83,8 @@ bool completionSearchAccepts(const Problem& problem) {
 }
 
 SolveResult solveCompletionSearch(const Problem& problem, const Budget& budget, Progress& progress) {
-  const std::optional<ChainModel> model = chainModelOf(problem);
+  const bool priced = problem.opCount() <= PriceSearch::kMostOps;
+  const std::optional<ChainModel> model = priced ? chainModelOf(problem) : std::nullopt;
   if (model) {
     const SolveEnd end = searchChains(problem, *model, budget, progress);
     // Without ports and memory nothing is left to try.
@@ -91,7 +92,7 @@ SolveResult solveCompletionSearch(const Problem& problem, const Budget& budget, 
       return {end, ""};
   }
   PriceSearch prices(problem, budget, progress);
-  if (!prices.run(kRounds)) return {SolveEnd::kStopped, ""};
+  if (priced && !prices.run(kRounds)) return {SolveEnd::kStopped, ""};
   const std::uint64_t orders = budget.work_limit > 0 ? std::min(kOrders, 1 + budget.work_limit / 8) : kOrders;
   if (!searchModelOrders(problem, prices, orders, budget, progress)) return {SolveEnd::kStopped, ""};
   return {anneal(problem, budget, progress), ""};

@@ -18,6 +18,9 @@ namespace allot {
 
 class PriceSearch {
  public:
+  // Beyond this a round takes too long.
+  static constexpr std::size_t kMostOps = 50'000;
+
   PriceSearch(const Problem& problem, const Budget& budget, Progress& progress);
   PriceSearch(const PriceSearch&) = delete;
 

@@ -10,7 +10,7 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kStatesBetweenPolls = 64;
+constexpr std::size_t kCandidatesBetweenPolls = 16;
 
 std::uint64_t hashOf(std::uint64_t done, const std::vector<std::uint8_t>& key) {
   std::uint64_t hash = done * 0x9E3779B97F4A7C15ull;
@@ -432,14 +432,16 @@ StateEnd StateSearch::run(double cutoff, std::size_t width, std::size_t states, 
     Layer& next_layer = layers_[1 - turn];
     next_layer.clear();
     for (const Kept& kept : layer.kept) {
-      if (++polls % kStatesBetweenPolls == 0 && budget.stopped()) return StateEnd::kStopped;
       const std::size_t bytes = nodes_.size() * sizeof(Node) + next_layer.times.size() * sizeof(double) +
                                 next_layer.kept.size() * sizeof(Kept);
       if (nodes_.size() > states || bytes > budget.memory_bytes / 2) return StateEnd::kTooLarge;
       if (kept.bound >= cutoff_) continue;
       unpack(layer, kept);
       Activity activity;
+      bool stopped = false;
       const auto reached = [&] {
+        stopped = stopped || (++polls % kCandidatesBetweenPolls == 0 && budget.stopped());
+        if (stopped) return;
         if (next_.done == all)
           finish(kept.node, activity);
         else
@@ -454,6 +456,7 @@ StateEnd StateSearch::run(double cutoff, std::size_t width, std::size_t states, 
         for (std::size_t d = 0; d < devices_; ++d)
           if (applyTransfer(net, d, activity)) reached();
       }
+      if (stopped) return StateEnd::kStopped;
     }
     narrow(next_layer, width);
   }

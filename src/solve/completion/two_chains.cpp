@@ -9,7 +9,7 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kCellsBetweenPolls = 256;
+constexpr std::size_t kWorkBetweenPolls = 20'000;  // cells and pairs
 
 // Smallest T at which weighted capacity behind the free times reaches the work: `open` is the weight of
 // devices free from `now`, the others become free at f[0] <= f[1].
@@ -233,12 +233,16 @@ TwoChainsEnd TwoChains::run(double cutoff, std::size_t cap, const Budget& budget
     row.first.assign(cells, 0);
     row.count.assign(cells, 0);
   }
-  std::size_t polls = 0;
+  std::size_t work = 0, polled = 0;
   for (std::size_t i = 0; i <= n; ++i) {
     Row& row = rows[i % 2];
     const Row& before = rows[1 - i % 2];
     for (std::size_t j = 0; j <= m; ++j) {
-      if (++polls % kCellsBetweenPolls == 0 && budget.stopped()) return TwoChainsEnd::kStopped;
+      work += kinds_ * kinds_;
+      if (work + points_.size() > polled + kWorkBetweenPolls) {
+        polled = work + points_.size();
+        if (budget.stopped()) return TwoChainsEnd::kStopped;
+      }
       if (points_.size() > most_points) return TwoChainsEnd::kTooLarge;
       const std::size_t base = j * kinds_ * kinds_;
       const std::size_t position[2] = {i, j};
