@@ -7,6 +7,7 @@
 #include "solve/completion/chain_beam.h"
 #include "solve/completion/chain_model.h"
 #include "solve/completion/model_orders.h"
+#include "solve/completion/order_walk.h"
 #include "solve/completion/pair_moves.h"
 #include "solve/completion/price_search.h"
 #include "solve/local_search/local_search.h"
@@ -19,7 +20,8 @@ constexpr std::size_t kFirstWidth = 16, kMostWidth = 8192;
 constexpr std::uint64_t kFirstRounds = 5, kRounds = 40;
 constexpr std::size_t kPairCap = 6;
 constexpr std::uint64_t kOrders = 720;
-constexpr int kPatience = 3;  // rounds of annealing without gain
+constexpr std::uint64_t kVisits = 20'000'000;  // ops and edges visited by a walk
+constexpr int kPatience = 4;                   // rounds without gain
 
 // Counts work as plans under a work limit; without one there is always some left.
 class Work {
@@ -54,18 +56,31 @@ SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Bud
   return SolveEnd::kFinished;
 }
 
-// Rounds of annealing, each from the best plan so far, until some gain nothing.
-SolveEnd anneal(const Problem& problem, const Budget& budget, Progress& progress) {
+// Rounds of small changes, each from the best plan so far, until some gain nothing. Live memory needs states
+// that do not fit on the way: there the rounds are of annealing.
+SolveEnd refine(const Problem& problem, const Budget& budget, Progress& progress) {
+  const bool live = problem.modes.memory == MemoryModel::kLive;
+  const std::size_t size = problem.opCount() + problem.graph.tensor_consumers.items.size();
+  const std::uint64_t moves = budget.work_limit > 0
+                                  ? budget.work_limit / kChains
+                                  : std::clamp<std::uint64_t>(kVisits / (size + 1), 500, 100'000);
   int stale = 0;
   for (std::uint64_t round = 1; stale < kPatience && !progress.done() && progress.bestPlan() != nullptr;
        ++round) {
     const Plan start = *progress.bestPlan();
-    std::vector<ChainResult> results(kChains);
+    std::vector<WalkResult> results(kChains);
     parallelFor(kChains, budget.threads, [&](std::size_t chain) {
-      results[chain] = annealSchedule(problem, budget, start, round * kChains + chain);
+      const std::uint64_t stream = round * kChains + chain;
+      if (live) {
+        ChainResult result = annealSchedule(problem, budget, start, stream);
+        results[chain] = {result.value, std::move(result.decisions)};
+      } else {
+        results[chain] = walkOrders(problem, start, moves, stream, budget);
+      }
     });
+    // By value, the earlier walk on a tie: the same report for any number of threads.
     std::stable_sort(results.begin(), results.end(),
-                     [](const ChainResult& a, const ChainResult& b) { return a.value < b.value; });
+                     [](const WalkResult& a, const WalkResult& b) { return a.value < b.value; });
     bool better = false;
     if (std::isfinite(results.front().value))
       better = progress.plan(std::move(results.front().decisions), "completion-search");
@@ -95,7 +110,7 @@ SolveResult solveCompletionSearch(const Problem& problem, const Budget& budget, 
   if (priced && !prices.run(kRounds)) return {SolveEnd::kStopped, ""};
   const std::uint64_t orders = budget.work_limit > 0 ? std::min(kOrders, 1 + budget.work_limit / 8) : kOrders;
   if (!searchModelOrders(problem, prices, orders, budget, progress)) return {SolveEnd::kStopped, ""};
-  return {anneal(problem, budget, progress), ""};
+  return {refine(problem, budget, progress), ""};
 }
 
 }  // namespace allot
