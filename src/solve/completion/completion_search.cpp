@@ -21,7 +21,8 @@ constexpr std::uint64_t kFirstRounds = 5, kRounds = 40;
 constexpr std::size_t kPairCap = 6;
 constexpr std::uint64_t kOrders = 720;
 constexpr std::uint64_t kVisits = 20'000'000;  // ops and edges visited by a walk
-constexpr int kPatience = 4;                   // rounds without gain
+constexpr std::size_t kMemory = 200;           // steps that a walk looks back at first
+constexpr int kPatience = 8;                   // rounds without gain
 
 // Counts work as plans under a work limit; without one there is always some left.
 class Work {
@@ -42,8 +43,9 @@ SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Bud
   std::size_t width = kFirstWidth;
   const bool pairs = model.link_mode == LinkMode::kFree && !model.hasLaunch() && model.chains.size() > 2;
   for (bool first = true; width <= kMostWidth && !progress.done() && work.left(); first = false) {
-    if (!prices.run(first ? kFirstRounds : kRounds + width / 8) || !prices.priceAtBest())
-      return SolveEnd::kStopped;
+    if (!prices.run(first ? kFirstRounds : kRounds + width / 8)) return SolveEnd::kStopped;
+    if (!prices.started()) break;
+    if (!prices.priceAtBest()) return SolveEnd::kStopped;
     ChainBeam beam(model, prices);
     if (beam.run(width, progress.bestValue() * (1 - kRounding), budget)) {
       progress.plan(planOfChains(problem, model, beam.activities()), "completion-search");
@@ -56,8 +58,9 @@ SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Bud
   return SolveEnd::kFinished;
 }
 
-// Rounds of small changes, each from the best plan so far, until some gain nothing. Live memory needs states
-// that do not fit on the way: there the rounds are of annealing.
+// Rounds of small changes, each from the best plan so far and, after those without gain, with more freedom on
+// the way; now and then annealing instead. Live memory needs states that do not fit on the way: there all
+// rounds are of annealing.
 SolveEnd refine(const Problem& problem, const Budget& budget, Progress& progress) {
   const bool live = problem.modes.memory == MemoryModel::kLive;
   const std::size_t size = problem.opCount() + problem.graph.tensor_consumers.items.size();
@@ -68,14 +71,16 @@ SolveEnd refine(const Problem& problem, const Budget& budget, Progress& progress
   for (std::uint64_t round = 1; stale < kPatience && !progress.done() && progress.bestPlan() != nullptr;
        ++round) {
     const Plan start = *progress.bestPlan();
+    const bool hot = live || stale % 4 == 3;
+    const std::size_t memory = kMemory << (2 * (stale % 4));
     std::vector<WalkResult> results(kChains);
     parallelFor(kChains, budget.threads, [&](std::size_t chain) {
       const std::uint64_t stream = round * kChains + chain;
-      if (live) {
+      if (hot) {
         ChainResult result = annealSchedule(problem, budget, start, stream);
         results[chain] = {result.value, std::move(result.decisions)};
       } else {
-        results[chain] = walkOrders(problem, start, moves, stream, budget);
+        results[chain] = walkOrders(problem, start, moves, memory, stream, budget);
       }
     });
     // By value, the earlier walk on a tie: the same report for any number of threads.

@@ -11,7 +11,6 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kHistory = 200;
 constexpr std::size_t kOpsBetweenPolls = 100'000;
 
 class Walk {
@@ -45,11 +44,11 @@ class Walk {
     for (std::uint32_t p = 0; p < n_; ++p) position_[order_[p].index()] = p;
   }
 
-  WalkResult run(std::uint64_t moves, const Budget& budget) {
+  WalkResult run(std::uint64_t moves, std::size_t memory, const Budget& budget) {
     double current = sweep_.run(order_, assignment_);
     const double first = current;
     double best = current;
-    std::vector<double> history(kHistory, current);
+    std::vector<double> history(memory, current);
     Plan kept;
     const std::uint64_t poll = 1 + kOpsBetweenPolls / (n_ + 1);
     for (std::uint64_t move = 0; move < moves; ++move) {
@@ -58,7 +57,7 @@ class Walk {
       undo_shifts_.clear();
       change();
       if (undo_units_.empty() && undo_shifts_.empty()) continue;
-      double& late = history[move % kHistory];
+      double& late = history[move % memory];
       const double value = fits() ? sweep_.run(order_, assignment_) : kInfinity;
       if (value <= current || value <= late) {
         current = value;
@@ -212,9 +211,9 @@ class Walk {
 
 }  // namespace
 
-WalkResult walkOrders(const Problem& problem, const Plan& start, std::uint64_t moves, std::uint64_t stream,
-                      const Budget& budget) {
-  return Walk(problem, start, Random(budget.seed, stream)).run(moves, budget);
+WalkResult walkOrders(const Problem& problem, const Plan& start, std::uint64_t moves, std::size_t memory,
+                      std::uint64_t stream, const Budget& budget) {
+  return Walk(problem, start, Random(budget.seed, stream)).run(moves, memory, budget);
 }
 
 }  // namespace allot

@@ -26,6 +26,8 @@ class PriceSearch {
 
   // At most so many rounds; false when stopped. May be called again to go on.
   bool run(std::uint64_t rounds);
+  // Whether there are prices: not where no op takes time.
+  bool started() const { return started_; }
   // No progress is left in more rounds.
   bool converged() const { return converged_; }
 
