@@ -30,7 +30,7 @@ struct Curve {
   double at(double time) const {
     std::size_t hint = static_cast<std::size_t>(std::upper_bound(x.begin(), x.end(), time) - x.begin());
     hint = hint > 0 ? hint - 1 : 0;
-    return walk(std::max(time, x.front()), hint);
+    return walk(time, hint);
   }
 };
 

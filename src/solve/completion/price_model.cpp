@@ -30,9 +30,9 @@ class Maker {
       PricedPart part;
       part.weight = problem_.model_weight[m];
       part.release = problem_.model_release[m];
-      addTimes(part, members[m]);
-      part.is_chain = addChain(part, members[m]);
-      if (!part.is_chain) addWindows(part, members[m]);
+      addTimes(members[m]);
+      addWindows(part.release, members[m]);
+      addPath(part, members[m]);
       model_.parts.push_back(std::move(part));
     }
     return std::move(model_);
@@ -44,13 +44,16 @@ class Maker {
   std::vector<std::uint32_t> position_;  // of an op in its model
   PricedModel model_;
 
-  void addTimes(PricedPart& part, const std::vector<OpId>& ops) {
-    part.seconds.assign(ops.size() * classes_, kInfinity);
+  // Of one model, [op * classes + class].
+  std::vector<double> seconds_, head_, tail_;
+
+  void addTimes(const std::vector<OpId>& ops) {
+    seconds_.assign(ops.size() * classes_, kInfinity);
     for (std::size_t i = 0; i < ops.size(); ++i) {
       for (std::size_t d = 0; d < problem_.deviceCount(); ++d) {
         if (!problem_.allowed(problem_.unit(ops[i]), DeviceId(d))) continue;
         const std::size_t cls = problem_.cluster.devices[d].cls.index();
-        part.seconds[i * classes_ + cls] = problem_.opSeconds(ops[i], DeviceId(d));
+        seconds_[i * classes_ + cls] = problem_.opSeconds(ops[i], DeviceId(d));
       }
     }
   }
@@ -73,34 +76,88 @@ class Maker {
     return least < kInfinity ? least : 0;
   }
 
-  bool addChain(PricedPart& part, const std::vector<OpId>& ops) {
-    const OpGraph& graph = problem_.graph;
-    part.transfer.assign(ops.size() * classes_ * classes_, 0);
-    for (std::size_t i = 1; i < ops.size(); ++i) {
-      bool reads = false;
-      for (const TensorId tensor : graph.inputs(ops[i])) {
-        if (graph.producer(tensor) != ops[i - 1]) continue;
-        reads = true;
-        for (std::size_t from = 0; from < classes_; ++from) {
-          for (std::size_t to = 0; to < classes_; ++to) {
-            double& longest = part.transfer[((i - 1) * classes_ + from) * classes_ + to];
-            longest = std::max(longest, between(tensor, from, to));
-            part.has_transfer = part.has_transfer || longest > 0;
-          }
-        }
-      }
-      if (!reads) return false;
-    }
-    return true;
+  double least(const std::vector<double>& rows, std::size_t op) const {
+    return *std::min_element(&rows[op * classes_], &rows[op * classes_] + classes_);
   }
 
-  void addWindows(PricedPart& part, const std::vector<OpId>& ops) {
+  // The path that takes longest with every op at its best, and windows for what is not on it.
+  void addPath(PricedPart& part, const std::vector<OpId>& ops) {
     const OpGraph& graph = problem_.graph;
-    part.transfer.clear();
-    part.has_transfer = false;
-    part.head.assign(ops.size() * classes_, part.release);
-    part.tail.assign(ops.size() * classes_, 0);
-    const auto same = [&](OpId a, OpId b) { return graph.op_model[a.index()] == graph.op_model[b.index()]; };
+    std::vector<double> longest(ops.size(), 0);
+    std::vector<std::uint32_t> before(ops.size(), ~0u);
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; i < ops.size(); ++i) {
+      for (const TensorId tensor : graph.inputs(ops[i])) {
+        const OpId producer = graph.producer(tensor);
+        if (!same(producer, ops[i])) continue;
+        const std::uint32_t p = position_[producer.index()];
+        // Of equal ways the one over the nearest op: a chain is its own path even where ops take no time.
+        if (before[i] != ~0u &&
+            (longest[p] < longest[before[i]] || (longest[p] == longest[before[i]] && p < before[i])))
+          continue;
+        before[i] = p;
+      }
+      longest[i] = least(seconds_, i) + (before[i] != ~0u ? longest[before[i]] : 0);
+      if (longest[i] >= longest[last]) last = i;
+    }
+    std::vector<std::uint32_t> path;
+    std::vector<std::uint8_t> on_path(ops.size(), 0);
+    for (std::uint32_t i = last; i != ~0u; i = before[i]) {
+      path.push_back(i);
+      on_path[i] = 1;
+    }
+    std::reverse(path.begin(), path.end());
+    const auto copyRow = [&](const std::vector<double>& from, std::size_t op, std::vector<double>& to) {
+      to.insert(to.end(), &from[op * classes_], &from[op * classes_] + classes_);
+    };
+    double end = part.release;
+    for (std::size_t k = 0; k < path.size(); ++k) {
+      copyRow(seconds_, path[k], part.seconds);
+      end = std::max(end, least(head_, path[k]));
+      part.earliest.push_back(end);
+      end += least(seconds_, path[k]);
+      addTransfers(part, ops[path[k]], k + 1 < path.size() ? ops[path[k + 1]] : OpId());
+    }
+    part.earliest.push_back(end);
+    part.completion = end;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      double shortest = kInfinity;
+      for (std::size_t c = 0; c < classes_; ++c) {
+        const std::size_t at = i * classes_ + c;
+        shortest = std::min(shortest, head_[at] + seconds_[at] + tail_[at]);
+      }
+      if (shortest < kInfinity) part.completion = std::max(part.completion, shortest);
+      if (on_path[i]) continue;
+      copyRow(seconds_, i, part.other_seconds);
+      copyRow(head_, i, part.head);
+      copyRow(tail_, i, part.tail);
+    }
+  }
+
+  void addTransfers(PricedPart& part, OpId from_op, OpId to_op) {
+    const std::size_t begin = part.transfer.size();
+    part.transfer.resize(begin + classes_ * classes_, 0);
+    if (!to_op.valid()) return;
+    for (const TensorId tensor : problem_.graph.inputs(to_op)) {
+      if (problem_.graph.producer(tensor) != from_op) continue;
+      for (std::size_t from = 0; from < classes_; ++from) {
+        for (std::size_t to = 0; to < classes_; ++to) {
+          double& longest = part.transfer[begin + from * classes_ + to];
+          longest = std::max(longest, between(tensor, from, to));
+          part.has_transfer = part.has_transfer || longest > 0;
+        }
+      }
+    }
+  }
+
+  bool same(OpId a, OpId b) const {
+    return problem_.graph.op_model[a.index()] == problem_.graph.op_model[b.index()];
+  }
+
+  void addWindows(double release, const std::vector<OpId>& ops) {
+    const OpGraph& graph = problem_.graph;
+    head_.assign(ops.size() * classes_, release);
+    tail_.assign(ops.size() * classes_, 0);
     for (std::size_t i = 0; i < ops.size(); ++i) {
       for (const TensorId tensor : graph.inputs(ops[i])) {
         const OpId producer = graph.producer(tensor);
@@ -109,11 +166,11 @@ class Maker {
         for (std::size_t to = 0; to < classes_; ++to) {
           double there = kInfinity;
           for (std::size_t from = 0; from < classes_; ++from) {
-            const double seconds = part.seconds[p * classes_ + from];
+            const double seconds = seconds_[p * classes_ + from];
             if (seconds == kInfinity) continue;
-            there = std::min(there, part.head[p * classes_ + from] + seconds + between(tensor, from, to));
+            there = std::min(there, head_[p * classes_ + from] + seconds + between(tensor, from, to));
           }
-          double& head = part.head[i * classes_ + to];
+          double& head = head_[i * classes_ + to];
           if (there < kInfinity) head = std::max(head, there);
         }
       }
@@ -126,11 +183,11 @@ class Maker {
           for (std::size_t from = 0; from < classes_; ++from) {
             double left = kInfinity;
             for (std::size_t to = 0; to < classes_; ++to) {
-              const double seconds = part.seconds[p * classes_ + to];
+              const double seconds = seconds_[p * classes_ + to];
               if (seconds == kInfinity) continue;
-              left = std::min(left, between(tensor, from, to) + seconds + part.tail[p * classes_ + to]);
+              left = std::min(left, between(tensor, from, to) + seconds + tail_[p * classes_ + to]);
             }
-            double& tail = part.tail[i * classes_ + from];
+            double& tail = tail_[i * classes_ + from];
             if (left < kInfinity) tail = std::max(tail, left);
           }
         }
@@ -143,7 +200,7 @@ class Maker {
 
 std::size_t PricedModel::ops() const {
   std::size_t sum = 0;
-  for (const PricedPart& part : parts) sum += part.seconds.size() / classes;
+  for (const PricedPart& part : parts) sum += (part.seconds.size() + part.other_seconds.size()) / classes;
   return sum;
 }
 

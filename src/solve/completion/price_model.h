@@ -5,8 +5,8 @@
 // device time there is, is a bound for every plan, for any prices >= 0 (Lagrangian relaxation of the
 // capacities). Devices of a class share prices.
 // Relaxed besides: units, memory, ports, tensors between models, and transfers to the cheapest pair of
-// devices of two classes. A model whose ops have one order in which each reads its predecessor is a chain and
-// planned exactly; of others only windows of time between their paths are kept (see price_parts.h).
+// devices of two classes. Of a model one path is planned exactly, all of it where it is a chain; of its other
+// ops only windows of time between their paths are kept (see price_parts.h).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,14 @@ namespace allot {
 
 struct PricedPart {
   double weight = 1, release = 0;
-  bool is_chain = false;
+  // The path: ops of which each reads the one before.
   std::vector<double> seconds;   // [op * classes + class], infinite where it cannot run
-  std::vector<double> transfer;  // chains: [(op * classes + from) * classes + to], to the next op
+  std::vector<double> transfer;  // [(op * classes + from) * classes + to], to the next op
   bool has_transfer = false;
-  std::vector<double> head, tail;  // others: [op * classes + class], before the start and behind the end
+  std::vector<double> earliest;  // by op: it cannot start before; at last the path's end
+  // The other ops: time before the start and behind the end, [op * classes + class].
+  std::vector<double> other_seconds, head, tail;
+  double completion = 0;  // the model cannot end before
 };
 
 struct PricedModel {

@@ -22,22 +22,15 @@ PartPricer::PartPricer(const PricedModel& model, const PricedPart& part)
       part_(part),
       classes_(model.classes),
       n_(part.seconds.size() / model.classes),
-      best_start_(model.classes) {
-  if (!part.is_chain) return;
-  rest_.resize((n_ + 1) * classes_);
-  double time = part.release;
-  for (std::size_t i = 0; i < n_; ++i) {
-    earliest_.push_back(time);
-    time += *std::min_element(part.seconds.begin() + static_cast<std::ptrdiff_t>(i * classes_),
-                              part.seconds.begin() + static_cast<std::ptrdiff_t>((i + 1) * classes_));
-  }
-  earliest_.push_back(time);
-}
+      others_(part.other_seconds.size() / model.classes),
+      rest_((n_ + 1) * model.classes),
+      best_start_(model.classes) {}
 
 bool PartPricer::price(const Prices& prices, double tolerance, const Budget& budget) {
   prices_ = &prices;
   usage_.assign(classes_ * prices.slots(), 0);
-  return part_.is_chain ? priceChain(tolerance / static_cast<double>(n_), budget) : priceWindows(budget);
+  if (others_ > 0 && !priceOthers(budget)) return false;
+  return pricePath(tolerance / static_cast<double>(n_ + 1), budget);
 }
 
 void PartPricer::use(std::size_t cls, double start, double seconds) {
@@ -53,9 +46,9 @@ void PartPricer::use(std::size_t cls, double start, double seconds) {
 
 // cost_(s): what op and rest cost if the op starts at s on the class.
 void PartPricer::startCost(std::size_t op, std::size_t cls) {
-  const double seconds = part_.seconds[op * classes_ + cls], hold = held(op, cls);
+  const double seconds = part_.seconds[op * classes_ + cls], hold = held(seconds, cls);
   const Curve& rest = rest_[(op + 1) * classes_ + (part_.has_transfer ? cls : 0)];
-  const double start = earliest_[op], width = prices_->width;
+  const double start = part_.earliest[op], width = prices_->width;
   cost_.clear();
   cost_.slope = part_.weight;
   std::size_t hint = 0;
@@ -77,14 +70,10 @@ void PartPricer::startCost(std::size_t op, std::size_t cls) {
   }
 }
 
-bool PartPricer::priceChain(double tolerance, const Budget& budget) {
+bool PartPricer::pricePath(double tolerance, const Budget& budget) {
   const std::size_t befores = part_.has_transfer ? classes_ : 1;
-  for (std::size_t c = 0; c < befores; ++c) {
-    Curve& end = rest_[n_ * classes_ + c];
-    end.clear();
-    end.add(earliest_[n_], part_.weight * earliest_[n_]);
-    end.slope = part_.weight;
-  }
+  endCurve(tolerance, rest_[n_ * classes_]);
+  for (std::size_t c = 1; c < befores; ++c) rest_[n_ * classes_ + c] = rest_[n_ * classes_];
   for (std::size_t i = n_; i-- > 0;) {
     if (i % kOpsBetweenPolls == 0 && budget.stopped()) return false;
     for (std::size_t c = 0; c < classes_; ++c) {
@@ -102,9 +91,9 @@ bool PartPricer::priceChain(double tolerance, const Budget& budget) {
         shifted_ = best_start_[c];
         for (double& x : shifted_.x) x -= transfer;
         if (smaller_.x.empty()) {
-          smallerOf(shifted_, shifted_, earliest_[i], smaller_);
+          smallerOf(shifted_, shifted_, part_.earliest[i], smaller_);
         } else {
-          smallerOf(smaller_, shifted_, earliest_[i], cost_);
+          smallerOf(smaller_, shifted_, part_.earliest[i], cost_);
           std::swap(smaller_, cost_);
         }
       }
@@ -112,11 +101,11 @@ bool PartPricer::priceChain(double tolerance, const Budget& budget) {
     }
   }
   least_price_ = restAt(0, 0, part_.release);
-  traceChain(tolerance);
+  tracePath(tolerance);
   return true;
 }
 
-void PartPricer::traceChain(double tolerance) {
+void PartPricer::tracePath(double tolerance) {
   double time = part_.release;
   std::size_t before = 0;
   const double width = prices_->width;
@@ -126,7 +115,7 @@ void PartPricer::traceChain(double tolerance) {
     double best = kInfinity, best_start = time;
     std::size_t best_class = 0;
     for (std::size_t c = 0; c < classes_ && !(best <= target); ++c) {
-      const double seconds = part_.seconds[i * classes_ + c], hold = held(i, c);
+      const double seconds = part_.seconds[i * classes_ + c], hold = held(seconds, c);
       if (seconds == kInfinity) continue;
       const double transfer =
           i > 0 && part_.has_transfer ? part_.transfer[((i - 1) * classes_ + before) * classes_ + c] : 0;
@@ -156,18 +145,42 @@ void PartPricer::traceChain(double tolerance) {
         s = std::max(s, next);
       }
     }
-    use(best_class, best_start, held(i, best_class));
-    time = best_start + part_.seconds[i * classes_ + best_class];
+    const double taken = part_.seconds[i * classes_ + best_class];
+    use(best_class, best_start, held(taken, best_class));
+    time = best_start + taken;
     before = best_class;
   }
   completion_ = time;
+  if (others_ > 0) traceOthers();
+}
+
+// What is left when the path has ended: the completion, and the other ops by it.
+void PartPricer::endCurve(double tolerance, Curve& end) {
+  const double start = part_.earliest[n_];
+  end.clear();
+  end.slope = cost_.slope = part_.weight;
+  if (others_ == 0) {
+    end.add(start, part_.weight * start);
+    return;
+  }
+  cost_.clear();
+  for (std::size_t k = 0; k < kCompletions; ++k) {
+    const double completion = first_completion_ + step_ * static_cast<double>(k);
+    if (k == 0 || completion > cost_.x.back()) cost_.add(completion, part_.weight * completion + sum_[k]);
+  }
+  const double last = first_completion_ + step_ * static_cast<double>(kCompletions);
+  if (last > cost_.x.back()) cost_.add(last, part_.weight * last);
+  suffixMinimum(cost_, smaller_);
+  // Before the first completion nothing is gained.
+  smallerOf(smaller_, smaller_, start, cost_);
+  simplifyBelow(cost_, tolerance, end);
 }
 
 // Calls visit(start, cost) for starts in the window of an op that ends it by `latest`; the least cost is
 // among them.
 template <class Visit>
 void PartPricer::visitWindow(std::size_t op, std::size_t cls, double latest, Visit&& visit) const {
-  const double seconds = part_.seconds[op * classes_ + cls], hold = held(op, cls);
+  const double seconds = part_.other_seconds[op * classes_ + cls], hold = held(seconds, cls);
   const double start = part_.head[op * classes_ + cls];
   const double stop = latest - part_.tail[op * classes_ + cls] - seconds;
   if (seconds == kInfinity || stop < start) return;
@@ -187,38 +200,32 @@ void PartPricer::visitWindow(std::size_t op, std::size_t cls, double latest, Vis
   visit(stop, costOf(cls, stop, hold));
 }
 
-bool PartPricer::priceWindows(const Budget& budget) {
-  double begin = part_.release, end = prices_->horizon();
-  for (std::size_t i = 0; i < n_; ++i) {
-    double shortest = kInfinity, longest = 0;
-    for (std::size_t c = 0; c < classes_; ++c) {
-      const std::size_t at = i * classes_ + c;
-      if (part_.seconds[at] == kInfinity) continue;
-      shortest = std::min(shortest, part_.head[at] + part_.seconds[at] + part_.tail[at]);
-      // Behind the horizon it is free.
-      longest = std::max(longest,
-                         std::max(prices_->horizon(), part_.head[at]) + part_.seconds[at] + part_.tail[at]);
-    }
-    if (shortest < kInfinity) begin = std::max(begin, shortest);
-    end = std::max(end, longest);
+// sum_[k]: what the other ops cost if the model ends by the (k + 1)-th completion of the grid; behind its
+// last all are free.
+bool PartPricer::priceOthers(const Budget& budget) {
+  double end = std::max(part_.completion, prices_->horizon());
+  for (std::size_t at = 0; at < part_.other_seconds.size(); ++at) {
+    if (part_.other_seconds[at] == kInfinity) continue;
+    end = std::max(end,
+                   std::max(prices_->horizon(), part_.head[at]) + part_.other_seconds[at] + part_.tail[at]);
   }
-  end = std::max(end, begin);
-  const double step = (end - begin) / static_cast<double>(kCompletions);
-  // sum_[k]: cost of all ops if the model ends by the (k + 1)-th completion.
+  first_completion_ = part_.completion;
+  step_ = (end - first_completion_) / static_cast<double>(kCompletions);
   sum_.assign(kCompletions, 0);
-  for (std::size_t i = 0; i < n_; ++i) {
+  for (std::size_t i = 0; i < others_; ++i) {
     if (i % kOpsBetweenPolls == 0 && budget.stopped()) return false;
     least_.assign(kCompletions, kInfinity);
     for (std::size_t c = 0; c < classes_; ++c) {
       const std::size_t at = i * classes_ + c;
-      if (part_.seconds[at] == kInfinity) continue;
-      const double hold = held(i, c), behind = part_.tail[at] + part_.seconds[at];
+      const double seconds = part_.other_seconds[at];
+      if (seconds == kInfinity) continue;
+      const double hold = held(seconds, c), behind = part_.tail[at] + seconds;
       std::size_t k = 0;
       double running = kInfinity, last_start = part_.head[at];
       const auto settle = [&](double until) {
         // Completions whose latest start lies before the next visited one.
         for (; k < kCompletions; ++k) {
-          const double start = begin + step * static_cast<double>(k + 1) - behind;
+          const double start = first_completion_ + step_ * static_cast<double>(k + 1) - behind;
           if (start >= until) break;
           if (start < last_start) continue;
           least_[k] = std::min({least_[k], running, costOf(c, start, hold)});
@@ -235,16 +242,24 @@ bool PartPricer::priceWindows(const Budget& budget) {
       if (least_[k] < kInfinity) sum_[k] += least_[k];
     }
   }
-  double best = part_.weight * end;
-  std::size_t best_k = kCompletions;
-  for (std::size_t k = kCompletions; k-- > 0;) {
-    const double value = part_.weight * (begin + step * static_cast<double>(k)) + sum_[k];
+  return true;
+}
+
+// The completion that is cheapest from the end of the path on, and each other op's cheapest time by it.
+void PartPricer::traceOthers() {
+  const double last = first_completion_ + step_ * static_cast<double>(kCompletions);
+  double best = kInfinity, latest = std::max(last, completion_);
+  for (std::size_t k = 0; k < kCompletions; ++k) {
+    const double completion = first_completion_ + step_ * static_cast<double>(k);
+    if (completion + step_ < completion_) continue;
+    const double value = part_.weight * std::max(completion, completion_) + sum_[k];
     if (value >= best) continue;
     best = value;
-    best_k = k;
+    latest = completion + step_;
   }
-  completion_ = begin + step * static_cast<double>(std::min(best_k + 1, kCompletions));
-  for (std::size_t i = 0; i < n_; ++i) {
+  if (part_.weight * std::max(last, completion_) < best) latest = std::max(last, completion_);
+  completion_ = latest;
+  for (std::size_t i = 0; i < others_; ++i) {
     double cheapest = kInfinity, start = 0;
     std::size_t cls = 0;
     for (std::size_t c = 0; c < classes_; ++c) {
@@ -255,10 +270,8 @@ bool PartPricer::priceWindows(const Budget& budget) {
         cls = c;
       });
     }
-    if (cheapest < kInfinity) use(cls, start, held(i, cls));
+    if (cheapest < kInfinity) use(cls, start, held(part_.other_seconds[i * classes_ + cls], cls));
   }
-  least_price_ = best;
-  return true;
 }
 
 }  // namespace allot

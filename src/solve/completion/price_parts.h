@@ -1,12 +1,12 @@
 // The cheapest plan of one model alone under prices of device time.
 //
-// Chains: exact, by dynamic programming backwards over the ops. What the rest of a chain costs is a piecewise
-// linear function of the time at which the op before it ended (and of its class, where transfers take time);
-// each is replaced by a slightly smaller one with fewer points, so that the result is a bound.
-// Others: for each completion C on a grid, every op takes the cheapest time between its head and C less its
-// tail, on its own. Between two points of the grid the earlier completion and the later windows count, so
-// that the result is a bound.
-// Complexity: O(ops * classes * (slots + points)), chains with transfers times the classes again.
+// The path of the model: exact, by dynamic programming backwards over its ops. What the rest of a path costs
+// is a piecewise linear function of the time at which the op before it ended (and of its class, where
+// transfers take time); each is replaced by a slightly smaller one with fewer points, so that the result is a
+// bound. Other ops: what they cost is a function of the completion C, by which each takes the cheapest time
+// between its head and C less its tail, on its own; it is the last function of the path. It is known on a
+// grid, and between two points the later windows count, so that the result is a bound. Complexity: O(ops *
+// classes * (slots + points)), chains with transfers times the classes again.
 #pragma once
 
 #include <vector>
@@ -23,13 +23,13 @@ class PartPricer {
 
   // False when stopped.
   bool price(const Prices& prices, double tolerance, const Budget& budget);
-  // A bound on weight x completion + price, no more than about `tolerance` below the least for chains.
+  // A bound on weight x completion + price, for chains no more than about `tolerance` below the least.
   double least() const { return least_price_; }
   // Seconds of device time used in each slot by such a plan: [class * slots + slot].
   const std::vector<double>& usage() const { return usage_; }
   // Of that plan.
   double completion() const { return completion_; }
-  // Chains: what ops from `op` on cost if the op before has ended on `cls` at `time`.
+  // What ops of the path from `op` on and all others cost if the op before has ended on `cls` at `time`.
   double restAt(std::size_t op, std::size_t cls, double time) const {
     return rest_[op * classes_ + (part_.has_transfer ? cls : 0)].at(time);
   }
@@ -37,30 +37,31 @@ class PartPricer {
  private:
   const PricedModel& model_;
   const PricedPart& part_;
-  std::size_t classes_, n_;
+  std::size_t classes_, n_, others_;
   const Prices* prices_ = nullptr;
   std::vector<double> usage_;
   double completion_ = 0, least_price_ = 0;
 
-  // Chains.
-  std::vector<double> earliest_;  // by op: it cannot start before
-  std::vector<Curve> rest_;       // [op * classes + class of the op before]; without transfers class 0 only
+  // The path.
+  std::vector<Curve> rest_;  // [op * classes + class of the op before]; without transfers class 0 only
   Curve cost_, shifted_, smaller_;
   std::vector<Curve> best_start_;  // by class
 
-  bool priceChain(double tolerance, const Budget& budget);
+  bool pricePath(double tolerance, const Budget& budget);
   void startCost(std::size_t op, std::size_t cls);
-  void traceChain(double tolerance);
+  void tracePath(double tolerance);
 
-  // Others.
+  // The others.
   std::vector<double> sum_, least_;
+  double first_completion_ = 0, step_ = 0;
 
-  bool priceWindows(const Budget& budget);
+  bool priceOthers(const Budget& budget);
+  void traceOthers();
+  void endCurve(double tolerance, Curve& end);
   template <class Visit>
   void visitWindow(std::size_t op, std::size_t cls, double latest, Visit&& visit) const;
 
-  double held(std::size_t op, std::size_t cls) const {
-    const double seconds = part_.seconds[op * classes_ + cls];
+  double held(double seconds, std::size_t cls) const {
     return seconds > 0 ? seconds + model_.launch[cls] : 0;
   }
   double costOf(std::size_t cls, double start, double seconds) const {

@@ -31,8 +31,10 @@ PriceSearch::PriceSearch(const Problem& problem, const Budget& budget, Progress&
   } else {
     for (const PricedPart& part : model_.parts) {
       horizon_ = std::max(horizon_, part.release);
-      for (std::size_t at = 0; at < part.seconds.size(); at += model_.classes)
-        horizon_ += *std::min_element(&part.seconds[at], &part.seconds[at] + model_.classes);
+      for (const std::vector<double>* seconds : {&part.seconds, &part.other_seconds}) {
+        for (std::size_t at = 0; at < seconds->size(); at += model_.classes)
+          horizon_ += *std::min_element(seconds->data() + at, seconds->data() + at + model_.classes);
+      }
     }
   }
   horizon_ *= 1.02;
@@ -104,7 +106,10 @@ double PriceSearch::tolerance() const {
 // The prices of one machine of weighted speed, which fall by a model's weight while it runs.
 void PriceSearch::startPrices() {
   std::vector<SpeedJob> jobs;
-  for (const PricedPart& part : model_.parts) jobs.push_back({part.weight, part.release, part.seconds});
+  for (const PricedPart& part : model_.parts) {
+    SpeedJob& job = jobs.emplace_back(SpeedJob{part.weight, part.release, part.seconds});
+    job.seconds.insert(job.seconds.end(), part.other_seconds.begin(), part.other_seconds.end());
+  }
   const SpeedWeights weights = weightsForSum(jobs, model_.count);
   progress_.bound(weights.bound * (1 - kRounding), "completion-bound");
   const std::vector<double> work = weightedWork(jobs, weights.weight);
