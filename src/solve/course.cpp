@@ -54,6 +54,8 @@ bool isEvents(const Problem& problem) {
 }
 
 double shareOf(const Problem& problem, std::string_view solver) {
+  if (problem.goal() == Goal::kCompletion)
+    return solver == "completion-exact" ? 0.2 : solver == "completion-search" ? 0.6 : 1;
   if (problem.goal() != Goal::kThroughput) return 1;
   const bool chain = problem.modes.contiguity == Contiguity::kChain;
   for (const Share& share : kShares) {
@@ -90,7 +92,8 @@ std::string chosenMethod(const Problem& problem) {
     return "parts between ops that others wait for exactly, then search and refutation in turn: ops are "
            "events";
   if (problem.goal() == Goal::kLatency) return "labels over ideals: accelerators run subgraphs as calls";
-  if (problem.goal() == Goal::kCompletion) return "baselines, then local search";
+  if (problem.goal() == Goal::kCompletion)
+    return "two chains or a few ops exactly, else plans at prices of device time: models share the devices";
   const std::size_t units = problem.unitCount();
   if (problem.modes.contiguity == Contiguity::kChain) {
     if (!chainAccepts(problem)) {

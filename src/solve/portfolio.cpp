@@ -8,6 +8,7 @@
 #include "allot/solve.h"
 #include "solve/baselines/baselines.h"
 #include "solve/collector.h"
+#include "solve/completion/completion_solvers.h"
 #include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/helper_solvers.h"
@@ -45,10 +46,12 @@ std::vector<Solver> makeSolvers() {
   list.push_back({"packing", "any assignment that fits devices and memory, by best fit with backtracking",
                   "finds one or proves that none fits, within a limit on steps", always, solvePacking});
   append(exactThroughputSolvers());
+  append(chainSolvers());
   list.push_back(
       {"exhaustive", "looks at every plan of a tiny problem", "optimal", exhaustiveAccepts, solveExhaustive});
   append(throughputSolvers());
   append(latencySolvers());
+  append(completionSolvers());
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
   append(slowBaselineSolvers());

@@ -1,0 +1,146 @@
+// The search for completions on graphs of any kind, with memory and links.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "allot/solve.h"
+#include "base/random.h"
+#include "support/random_problem.h"
+
+namespace allot {
+namespace {
+
+// Models of some ten ops each on three or four unlike devices with tight memory.
+Problem randomModels(std::uint64_t seed, std::uint32_t models, std::uint32_t ops) {
+  Random random(seed, 9);
+  Problem problem;
+  problem.modes.goal = Goal::kCompletion;
+  problem.modes.link_mode = static_cast<LinkMode>(random.below(3));
+  problem.modes.send = static_cast<Send>(random.below(2));
+  for (const char* name : {"cpu", "gpu", "npu"}) {
+    DeviceClass cls;
+    cls.name = name;
+    cls.launch_seconds = random.below(3) == 0 ? 1e-5 : 0;
+    problem.cluster.classes.push_back(cls);
+  }
+  const std::uint32_t devices = 3 + random.below(2);
+  problem.cluster.links.push_back({LinkEnd::kAny, LinkEnd::kAny, 0, 0, 1e-5, 1e10});
+  std::int64_t bytes = 0;
+  for (std::uint32_t m = 0; m < models; ++m) {
+    problem.graph.model_name.push_back("m" + std::to_string(m));
+    problem.model_weight.push_back(1 + random.below(2));
+    problem.model_release.push_back(random.below(3) == 0 ? 1e-3 : 0);
+    const std::uint32_t count = 1 + ops / 2 + random.below(ops);
+    std::vector<OpId> list;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      list.push_back(problem.graph.addOp("m" + std::to_string(m) + "." + std::to_string(i)));
+      const std::size_t op = list.back().index();
+      problem.graph.op_model[op] = ModelId(m);
+      problem.graph.op_memory_bytes[op] = 1 + random.below(1000);
+      bytes += problem.graph.op_memory_bytes[op];
+      const double base = 1e-4 * (1 + random.below(20));
+      for (const double factor : {4.0, 1.0, 1.0})
+        problem.op_seconds.push_back(base * factor * (0.25 + 2 * random.unit()));
+    }
+    for (std::uint32_t i = 0; i + 1 < count; ++i) {
+      std::vector<OpId> consumers{list[i + 1 + random.below(std::min(4u, count - i - 1))]};
+      problem.addTensor(list[i], consumers, random.below(4'000'000), std::nan(""));
+    }
+  }
+  for (std::uint32_t d = 0; d < devices; ++d) {
+    Device device;
+    device.name = "d" + std::to_string(d);
+    device.cls = ClassId(std::min(d, 2u));
+    device.memory_bytes = d == 0 ? bytes : 2 * bytes / devices;
+    problem.cluster.devices.push_back(device);
+  }
+  EXPECT_TRUE(problem.finish().has_value());
+  return problem;
+}
+
+Plan planBy(const Problem& problem, std::string solver, std::uint64_t work, std::uint32_t threads = 1) {
+  RunOptions run;
+  run.solver = std::move(solver);
+  run.work_limit = work;
+  run.threads = threads;
+  run.helpers = Helpers::kOff;
+  SolveOutcome outcome = solve(problem, run);
+  EXPECT_EQ(outcome.message, "") << describe(problem);
+  return std::move(outcome.plan);
+}
+
+TEST(CompletionSearch, NeverWorseThanABaseline) {
+  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+    const Problem problem = randomModels(seed, 2 + seed % 4, 8);
+    const Plan plan = planBy(problem, "", 200);
+    ASSERT_TRUE(plan.hasPlan()) << seed;
+    for (const Solver& solver : solvers()) {
+      if (solver.name == "packing") break;  // baselines come first
+      if (!solver.accepts(problem)) continue;
+      EXPECT_LE(plan.value, planBy(problem, std::string(solver.name), 200).value * (1 + 1e-12))
+          << seed << ' ' << solver.name;
+    }
+  }
+}
+
+TEST(CompletionSearch, BetterThanBaselinesOnAverage) {
+  double found = 0, baselines = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Problem problem = randomModels(seed, 4, 12);
+    found += planBy(problem, "completion-search", 4000).value;
+    double best = kCannotRun;
+    for (const char* solver : {"heft", "peft", "etf"})
+      best = std::min(best, planBy(problem, solver, 200).value);
+    baselines += best;
+  }
+  EXPECT_LT(found, 0.95 * baselines);
+}
+
+TEST(CompletionSearch, SamePlanForAnyNumberOfThreads) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Problem problem = randomModels(seed, 4, 10);
+    const Plan one = planBy(problem, "completion-search", 1000, 1);
+    const Plan four = planBy(problem, "completion-search", 1000, 4);
+    EXPECT_EQ(one.value, four.value);
+    EXPECT_EQ(one.bound, four.bound);
+    EXPECT_EQ(one.start, four.start);
+    EXPECT_EQ(one.assignment, four.assignment);
+  }
+}
+
+TEST(CompletionSearch, OpsWithoutTime) {
+  Problem problem = randomModels(1, 3, 4);
+  std::fill(problem.op_seconds.begin(), problem.op_seconds.end(), 0.0);
+  std::fill(problem.model_release.begin(), problem.model_release.end(), 0.0);
+  ASSERT_TRUE(problem.finish().has_value());
+  for (const char* solver : {"completion-search", "completion-exact", ""}) {
+    const Plan plan = planBy(problem, solver, 100'000);
+    EXPECT_TRUE(plan.hasPlan()) << solver;
+    EXPECT_EQ(plan.value, 0) << solver;
+  }
+}
+
+TEST(CompletionSearch, StopsAtOnce) {
+  const Problem problem = randomModels(2, 6, 200);
+  for (const char* solver : {"completion-bound", "completion-search"}) {
+    std::atomic<bool> stop{false};
+    std::atomic<std::int64_t> asked{0};
+    const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
+    std::jthread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      asked = now();
+      stop = true;
+    });
+    RunOptions options;
+    options.solver = solver;
+    options.threads = 1;
+    solve(problem, options, nullptr, &stop);
+    // Half a second allows for a machine that does other work too; the goal is 50 ms.
+    if (asked != 0) EXPECT_LT(static_cast<double>(now() - asked) * 1e-9, 0.5) << solver;
+  }
+}
+
+}  // namespace
+}  // namespace allot
