@@ -73,5 +73,13 @@ TEST(FlowRandom, TreeEqualsCycleCancellingOnHubs) {
   runRandom(CoreChoice::kTree, true, 300);
 }
 
+TEST(FlowRandom, HubsEqualCycleCancelling) {
+  runRandom(CoreChoice::kHubs, false, 1000);
+}
+
+TEST(FlowRandom, HubsEqualCycleCancellingOnHubs) {
+  runRandom(CoreChoice::kHubs, true, 1000);
+}
+
 }  // namespace
 }  // namespace allot::test

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "flow/hub_core.h"
 #include "flow/tree_core.h"
 
 namespace allot::flow {
@@ -168,8 +169,20 @@ Result<void> MinCostFlow::checkLimits() {
 }
 
 Outcome MinCostFlow::runCore() {
+  if (!core_ && choice_ != CoreChoice::kTree) {
+    const auto hubs = chooseHubs(network_);
+    // Contraction pays where leaves are many.
+    if (hubs && (choice_ == CoreChoice::kHubs || network_.nodeCount() >= 4 * hubs->size())) {
+      core_ = std::make_unique<HubCore>(network_);
+    }
+  }
   if (!core_) core_ = std::make_unique<TreeCore>(network_);
-  return core_->solve(max_cost_);
+  Outcome outcome = core_->solve(max_cost_);
+  if (outcome.kind == Outcome::Kind::kGaveUp) {
+    core_ = std::make_unique<TreeCore>(network_);
+    outcome = core_->solve(max_cost_);
+  }
+  return outcome;
 }
 
 Result<std::int64_t> MinCostFlow::solve() {
