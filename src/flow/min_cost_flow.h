@@ -41,6 +41,9 @@ enum class CoreChoice { kByStructure, kHubs, kTree };
 class MinCostFlow {
  public:
   explicit MinCostFlow(CoreChoice choice = CoreChoice::kByStructure) : choice_(choice) {}
+  // The cores refer to the network.
+  MinCostFlow(const MinCostFlow&) = delete;
+  MinCostFlow& operator=(const MinCostFlow&) = delete;
 
   Result<NodeId> addNode(std::int64_t supply = 0);
   Result<ArcId> addArc(NodeId from, NodeId to, std::int64_t capacity, std::int64_t cost);
