@@ -15,32 +15,31 @@ void TreeCore::plugIn(std::uint32_t node) {
   cost_[plug] = potential_[0] - potential_[node];
   amount_[plug] = {0, 0};
   state_[plug] = 0;
-  unlinkChild(node);
-  linkChild(node, 0, plug);
-  moveSubtree(node, 0);
+  hang(plug, node, 0, node, 0);
 }
 
 void TreeCore::nodeAdded(std::uint32_t node) {
   if (!warm_) return;
   const std::uint32_t at = node + 1;
-  if (tree_.size() <= at) {
-    tree_.resize(at + 1);
+  if (parent_.size() <= at) {
+    for (auto* v : {&parent_, &up_, &next_, &previous_, &last_, &size_}) v->resize(at + 1, kNone);
     potential_.resize(at + 1, 0);
     plug_.resize(at + 1, kNone);
     is_moved_.resize(at + 1, 0);
   }
-  tree_[at] = {};
-  tree_[at].depth = 1;
   potential_[at] = potential_[0];
   plug_[at] = newPosition(at, 0, 0, {0, 0}, 0, kNone);
-  linkChild(at, 0, plug_[at]);
+  addLeaf(at);
   if (network_.nodes[node].supply != 0) unbalanced_.push_back(node);
 }
 
 void TreeCore::nodeRemoving(std::uint32_t node) {
   if (!warm_) return;
   const std::uint32_t at = node + 1;
-  unlinkChild(at);
+  next_[previous_[at]] = next_[at];
+  previous_[next_[at]] = previous_[at];
+  if (last_[0] == at) last_[0] = previous_[at];
+  --size_[0];
   free_positions_.push_back(plug_[at]);
   plug_[at] = kNone;
 }
@@ -136,17 +135,9 @@ void TreeCore::repriceTree() {
       if (cost != 0) moveSubtree(child, tail_[p] == child ? -cost : cost);
     }
   } else {
-    std::uint32_t at = tree_[0].first_child;
-    while (at != kNone && at != 0) {
-      const TreeNode& n = tree_[at];
-      potential_[at] =
-          tail_[n.up] == at ? potential_[n.parent] - cost_[n.up] : potential_[n.parent] + cost_[n.up];
-      if (n.first_child != kNone) {
-        at = n.first_child;
-        continue;
-      }
-      while (at != 0 && tree_[at].next == kNone) at = tree_[at].parent;
-      if (at != 0) at = tree_[at].next;
+    for (std::uint32_t at = next_[0]; at != 0; at = next_[at]) {
+      const std::int64_t cost = cost_[up_[at]];
+      potential_[at] = potential_[parent_[at]] + (tail_[up_[at]] == at ? -cost : cost);
     }
     findAttractive();
   }
@@ -191,7 +182,8 @@ std::uint32_t TreeCore::nextCandidate() {
 bool TreeCore::expandMoved() {
   std::size_t arcs = 0;
   for (const std::uint32_t node : moved_) arcs += network_.nodes[node - 1].degree;
-  if (arcs > tail_.size()) {
+  // Going through lists costs many times what a scan in order does.
+  if (arcs > tail_.size() / 16) {
     findAttractive();
     return !candidates_.empty();
   }
@@ -214,7 +206,7 @@ bool TreeCore::solveWarm(Outcome& outcome) {
   if (!balance()) return false;
   tracking_ = true;
   repriceTree();
-  const std::size_t limit = 8 * tree_.size() + 1000;
+  const std::size_t limit = 8 * parent_.size() + 1000;
   for (std::size_t pivots = 0;;) {
     const std::uint32_t entering = nextCandidate();
     if (entering == kNone) {
@@ -230,7 +222,7 @@ bool TreeCore::solveWarm(Outcome& outcome) {
   for (const std::uint32_t p : temporary_) {
     feasible &= amount_[p].flow == 0;
     const std::uint32_t child = childOf(p);
-    if (tree_[child].up == p) plugIn(child);
+    if (up_[child] == p) plugIn(child);
     state_[p] = 0;
     amount_[p] = {0, 0};
     free_positions_.push_back(p);

@@ -29,62 +29,91 @@ std::uint32_t TreeCore::newPosition(std::uint32_t tail, std::uint32_t head, std:
   return p;
 }
 
-void TreeCore::linkChild(std::uint32_t node, std::uint32_t parent, std::uint32_t up) {
-  TreeNode& n = tree_[node];
-  n.parent = parent;
-  n.up = up;
-  n.previous = kNone;
-  n.next = tree_[parent].first_child;
-  if (n.next != kNone) tree_[n.next].previous = node;
-  tree_[parent].first_child = node;
-}
-
-void TreeCore::unlinkChild(std::uint32_t node) {
-  const TreeNode& n = tree_[node];
-  if (n.previous != kNone)
-    tree_[n.previous].next = n.next;
-  else
-    tree_[n.parent].first_child = n.next;
-  if (n.next != kNone) tree_[n.next].previous = n.previous;
+// Puts a node without children below the root; its plug is there already.
+void TreeCore::addLeaf(std::uint32_t node) {
+  parent_[node] = 0;
+  up_[node] = plug_[node];
+  last_[node] = node;
+  size_[node] = 1;
+  previous_[node] = 0;
+  next_[node] = next_[0];
+  previous_[next_[0]] = node;
+  next_[0] = node;
+  if (last_[0] == 0) last_[0] = node;
+  ++size_[0];
 }
 
 void TreeCore::moveSubtree(std::uint32_t top, std::int64_t shift) {
-  const bool note = tracking_ && shift != 0;
+  if (shift == 0) return;
+  const std::uint32_t end = next_[last_[top]];
   std::uint32_t at = top;
-  for (;;) {
-    TreeNode& n = tree_[at];
+  do {
     potential_[at] += shift;
-    n.depth = tree_[n.parent].depth + 1;
-    if (note && !is_moved_[at]) {
+    if (tracking_ && !is_moved_[at]) {
       is_moved_[at] = 1;
       moved_.push_back(at);
     }
-    if (n.first_child != kNone) {
-      at = n.first_child;
-      continue;
-    }
-    while (at != top && tree_[at].next == kNone) at = tree_[at].parent;
-    if (at == top) return;
-    at = tree_[at].next;
-  }
+    at = next_[at];
+  } while (at != end);
 }
 
-// Takes the subtree of the entering arc's inside end off the tree at cut_child and hangs it below the outside
-// end.
-void TreeCore::hang(std::uint32_t entering, std::uint32_t inside, std::uint32_t outside,
-                    std::uint32_t cut_child) {
+// Takes the subtree at cut_child off the tree, turns it so that `inside` is its root, and hangs it below `outside` by
+// the entering arc. Sizes above `top`, which is above both places, do not change.
+void TreeCore::hang(std::uint32_t entering, std::uint32_t inside, std::uint32_t outside, std::uint32_t cut_child,
+                    std::uint32_t top) {
   const std::int64_t cost = reduced(entering);
   const std::int64_t shift = tail_[entering] == inside ? -cost : cost;
-  std::uint32_t node = inside, parent = outside, up = entering;
-  for (;;) {
-    const std::uint32_t old_parent = tree_[node].parent, old_up = tree_[node].up;
-    unlinkChild(node);
-    linkChild(node, parent, up);
-    if (node == cut_child) break;
-    parent = node;
-    up = old_up;
-    node = old_parent;
+
+  const std::uint32_t old_last = last_[cut_child], before_cut = previous_[cut_child];
+  const std::uint32_t total = size_[cut_child];
+  std::uint32_t after = next_[last_[inside]];  // what follows the piece of `child` in the old order
+  std::uint32_t before = previous_[inside];    // what comes before it
+  const std::uint32_t after_cut = next_[old_last];
+  for (std::uint32_t v = parent_[cut_child]; v != kNone && last_[v] == old_last; v = parent_[v]) last_[v] = before_cut;
+  for (std::uint32_t v = parent_[cut_child]; v != top; v = parent_[v]) size_[v] -= total;
+
+  // The path from `inside` up to cut_child turns round: each node on it becomes the child of the one below, and what
+  // it had besides that one stays with it, behind in the ring.
+  std::uint32_t end = last_[inside];
+  std::uint32_t child = inside, child_last = end, child_size = size_[inside];
+  std::uint32_t node = parent_[inside], up = up_[inside];
+  while (child != cut_child) {
+    const std::uint32_t node_last = last_[node], node_size = size_[node], node_before = previous_[node];
+    const std::uint32_t node_parent = parent_[node], node_up = up_[node];
+    next_[end] = node;
+    previous_[node] = end;
+    end = before;
+    if (child_last != node_last) {
+      next_[before] = after;
+      previous_[after] = before;
+      end = node_last;
+      after = next_[node_last];
+    }
+    parent_[node] = child;
+    up_[node] = up;
+    size_[node] = total - child_size;
+    child = node;
+    child_last = node_last;
+    child_size = node_size;
+    before = node_before;
+    node = node_parent;
+    up = node_up;
   }
+  for (std::uint32_t v = cut_child; v != inside; v = parent_[v]) last_[v] = end;
+  last_[inside] = end;
+  size_[inside] = total;
+  parent_[inside] = outside;
+  up_[inside] = entering;
+
+  next_[before_cut] = after_cut;
+  previous_[after_cut] = before_cut;
+  const std::uint32_t behind = next_[outside];
+  next_[outside] = inside;
+  previous_[inside] = outside;
+  next_[end] = behind;
+  previous_[behind] = end;
+  for (std::uint32_t v = outside; v != kNone && last_[v] == outside; v = parent_[v]) last_[v] = end;
+  for (std::uint32_t v = outside; v != top; v = parent_[v]) size_[v] += total;
   moveSubtree(inside, shift);
 }
 
@@ -104,22 +133,22 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
   std::uint32_t down_child = kNone, up_child = kNone;
   std::uint32_t x = first, y = second;
   while (x != y) {
-    if (tree_[x].depth >= tree_[y].depth) {
-      const std::uint32_t p = tree_[x].up;
+    if (size_[x] <= size_[y]) {
+      const std::uint32_t p = up_[x];
       const std::int64_t r = tail_[p] == x ? amount_[p].flow : room(p);
       if (r < down_room) {
         down_room = r;
         down_child = x;
       }
-      x = tree_[x].parent;
+      x = parent_[x];
     } else {
-      const std::uint32_t p = tree_[y].up;
+      const std::uint32_t p = up_[y];
       const std::int64_t r = tail_[p] == y ? room(p) : amount_[p].flow;
       if (r <= up_room) {
         up_room = r;
         up_child = y;
       }
-      y = tree_[y].parent;
+      y = parent_[y];
     }
   }
   const std::uint32_t top = x;
@@ -129,22 +158,22 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
   if (sent == kUnlimited) {
     outcome.kind = Outcome::Kind::kUnbounded;
     outcome.cycle.assign(1, arc_[entering]);
-    for (y = second; y != top; y = tree_[y].parent) outcome.cycle.push_back(arc_[tree_[y].up]);
+    for (y = second; y != top; y = parent_[y]) outcome.cycle.push_back(arc_[up_[y]]);
     const auto middle = static_cast<std::ptrdiff_t>(outcome.cycle.size());
-    for (x = first; x != top; x = tree_[x].parent) outcome.cycle.push_back(arc_[tree_[x].up]);
+    for (x = first; x != top; x = parent_[x]) outcome.cycle.push_back(arc_[up_[x]]);
     std::reverse(outcome.cycle.begin() + middle, outcome.cycle.end());
     return Pivot::kUnbounded;
   }
 
   if (sent > 0) {
     amount_[entering].flow += forward ? sent : -sent;
-    for (x = first; x != top; x = tree_[x].parent) {
-      const std::uint32_t p = tree_[x].up;
+    for (x = first; x != top; x = parent_[x]) {
+      const std::uint32_t p = up_[x];
       amount_[p].flow += tail_[p] == x ? -sent : sent;
       if (tracking_) touched_.push_back(p);
     }
-    for (y = second; y != top; y = tree_[y].parent) {
-      const std::uint32_t p = tree_[y].up;
+    for (y = second; y != top; y = parent_[y]) {
+      const std::uint32_t p = up_[y];
       amount_[p].flow += tail_[p] == y ? sent : -sent;
       if (tracking_) touched_.push_back(p);
     }
@@ -158,16 +187,16 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
   }
   const bool cut_up = up_room == sent;
   const std::uint32_t cut_child = cut_up ? up_child : down_child;
-  const std::uint32_t leaving = tree_[cut_child].up;
+  const std::uint32_t leaving = up_[cut_child];
   // Plugs and temporary arcs never come back once they are empty.
   state_[leaving] = amount_[leaving].flow != 0 ? std::int8_t{-1}
                     : arc_[leaving] == kNone   ? std::int8_t{0}
                                                : std::int8_t{1};
   state_[entering] = 0;
   if (cut_up)
-    hang(entering, second, first, cut_child);
+    hang(entering, second, first, cut_child, top);
   else
-    hang(entering, first, second, cut_child);
+    hang(entering, first, second, cut_child, top);
   return Pivot::kDone;
 }
 
@@ -188,7 +217,9 @@ void TreeCore::buildScratch() {
   plug_.assign(n + 1, kNone);
   is_moved_.assign(n + 1, 0);
   potential_.assign(n + 1, 0);
-  tree_.assign(n + 1, {});
+  for (auto* v : {&parent_, &up_}) v->assign(n + 1, kNone);
+  for (auto* v : {&next_, &previous_, &last_}) v->assign(n + 1, 0);
+  size_.assign(n + 1, 1);
   next_scan_ = next_candidate_ = 0;
   tracking_ = false;
 
@@ -204,16 +235,7 @@ void TreeCore::buildScratch() {
     }
   }
   scan_end_ = tail_.size();
-  for (std::uint32_t node = 1; node <= n; ++node) {
-    if (!network_.nodes[node - 1].alive) continue;
-    const std::int64_t supply = network_.nodes[node - 1].supply;
-    const bool sends = supply >= 0;
-    plug_[node] = newPosition(sends ? node : 0, sends ? 0 : node, prohibitive_,
-                              {sends ? supply : -supply, kUnlimited}, 0, kNone);
-    potential_[node] = sends ? -prohibitive_ : prohibitive_;
-    linkChild(node, 0, plug_[node]);
-    tree_[node].depth = 1;
-  }
+  firstTree();
 }
 
 std::uint32_t TreeCore::blockSearch() {

@@ -34,12 +34,6 @@ class TreeCore final : public Core {
  private:
   // Nodes are counted from 1 here; 0 is the root. Positions are places in the arrays that the search scans:
   // arcs of the network, plugs and temporary arcs.
-  struct TreeNode {
-    std::uint32_t parent = kNone;
-    std::uint32_t up = kNone;  // position of the arc to the parent
-    std::uint32_t first_child = kNone, next = kNone, previous = kNone;
-    std::uint32_t depth = 0;
-  };
   struct Amount {
     std::int64_t flow = 0, capacity = 0;
   };
@@ -59,7 +53,12 @@ class TreeCore final : public Core {
   std::vector<std::uint32_t> free_positions_;
   std::vector<std::uint32_t> temporary_;  // positions
 
-  std::vector<TreeNode> tree_;
+  // The tree by node. Nodes are also in a ring in depth-first order, where a subtree is one piece of it.
+  std::vector<std::uint32_t> parent_;
+  std::vector<std::uint32_t> up_;  // position of the arc to the parent
+  std::vector<std::uint32_t> next_, previous_;
+  std::vector<std::uint32_t> last_;  // of the subtree in the ring
+  std::vector<std::uint32_t> size_;  // of the subtree
   std::vector<std::int64_t> potential_;
   std::vector<std::uint32_t> plug_;  // position by node
 
@@ -82,14 +81,15 @@ class TreeCore final : public Core {
 
   std::uint32_t newPosition(std::uint32_t tail, std::uint32_t head, std::int64_t cost, Amount amount,
                             std::int8_t state, std::uint32_t arc);
-  void linkChild(std::uint32_t node, std::uint32_t parent, std::uint32_t up);
-  void unlinkChild(std::uint32_t node);
+  void addLeaf(std::uint32_t node);
   void moveSubtree(std::uint32_t top, std::int64_t shift);
   void plugIn(std::uint32_t node);
-  void hang(std::uint32_t entering, std::uint32_t inside, std::uint32_t outside, std::uint32_t cut_child);
+  void hang(std::uint32_t entering, std::uint32_t inside, std::uint32_t outside, std::uint32_t cut_child,
+            std::uint32_t top);
   Pivot pivot(std::uint32_t entering, Outcome& outcome);
 
   void buildScratch();
+  void firstTree();
   std::uint32_t blockSearch();
   Outcome solveScratch();
 
@@ -100,7 +100,7 @@ class TreeCore final : public Core {
   bool expandMoved();
   bool solveWarm(Outcome& outcome);
   void writeBack(bool all);
-  std::uint32_t childOf(std::uint32_t p) const { return tree_[tail_[p]].up == p ? tail_[p] : head_[p]; }
+  std::uint32_t childOf(std::uint32_t p) const { return up_[tail_[p]] == p ? tail_[p] : head_[p]; }
 };
 
 }  // namespace allot::flow
