@@ -57,10 +57,10 @@ void TreeCore::moveSubtree(std::uint32_t top, std::int64_t shift) {
   } while (at != end);
 }
 
-// Takes the subtree at cut_child off the tree, turns it so that `inside` is its root, and hangs it below `outside` by
-// the entering arc. Sizes above `top`, which is above both places, do not change.
-void TreeCore::hang(std::uint32_t entering, std::uint32_t inside, std::uint32_t outside, std::uint32_t cut_child,
-                    std::uint32_t top) {
+// Takes the subtree at cut_child off the tree, turns it so that `inside` is its root, and hangs it below
+// `outside` by the entering arc. Sizes above `top`, which is above both places, do not change.
+void TreeCore::hang(std::uint32_t entering, std::uint32_t inside, std::uint32_t outside,
+                    std::uint32_t cut_child, std::uint32_t top) {
   const std::int64_t cost = reduced(entering);
   const std::int64_t shift = tail_[entering] == inside ? -cost : cost;
 
@@ -69,11 +69,12 @@ void TreeCore::hang(std::uint32_t entering, std::uint32_t inside, std::uint32_t 
   std::uint32_t after = next_[last_[inside]];  // what follows the piece of `child` in the old order
   std::uint32_t before = previous_[inside];    // what comes before it
   const std::uint32_t after_cut = next_[old_last];
-  for (std::uint32_t v = parent_[cut_child]; v != kNone && last_[v] == old_last; v = parent_[v]) last_[v] = before_cut;
+  for (std::uint32_t v = parent_[cut_child]; v != kNone && last_[v] == old_last; v = parent_[v])
+    last_[v] = before_cut;
   for (std::uint32_t v = parent_[cut_child]; v != top; v = parent_[v]) size_[v] -= total;
 
-  // The path from `inside` up to cut_child turns round: each node on it becomes the child of the one below, and what
-  // it had besides that one stays with it, behind in the ring.
+  // The path from `inside` up to cut_child turns round: each node on it becomes the child of the one below,
+  // and what it had besides that one stays with it, behind in the ring.
   std::uint32_t end = last_[inside];
   std::uint32_t child = inside, child_last = end, child_size = size_[inside];
   std::uint32_t node = parent_[inside], up = up_[inside];
@@ -132,7 +133,9 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
   std::int64_t down_room = kUnlimited, up_room = kUnlimited;
   std::uint32_t down_child = kNone, up_child = kNone;
   std::uint32_t x = first, y = second;
+  std::uint32_t steps = 0;
   while (x != y) {
+    ++steps;
     if (size_[x] <= size_[y]) {
       const std::uint32_t p = up_[x];
       const std::int64_t r = tail_[p] == x ? amount_[p].flow : room(p);
@@ -188,6 +191,7 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
   const bool cut_up = up_room == sent;
   const std::uint32_t cut_child = cut_up ? up_child : down_child;
   const std::uint32_t leaving = up_[cut_child];
+  pivot_work_ += (3.0 * steps + size_[cut_child] - pivot_work_) / 64;
   // Plugs and temporary arcs never come back once they are empty.
   state_[leaving] = amount_[leaving].flow != 0 ? std::int8_t{-1}
                     : arc_[leaving] == kNone   ? std::int8_t{0}
@@ -222,6 +226,7 @@ void TreeCore::buildScratch() {
   size_.assign(n + 1, 1);
   next_scan_ = next_candidate_ = 0;
   tracking_ = false;
+  pivot_work_ = 0;
 
   // Neighbouring arcs often share a node; a stride mixes them so that a block sees the whole network.
   const std::size_t stride =
@@ -242,8 +247,9 @@ std::uint32_t TreeCore::blockSearch() {
   const std::size_t end = scan_end_;
   if (end == 0) return kNone;
   if (next_scan_ >= end) next_scan_ = 0;
-  const std::size_t block =
-      std::max<std::size_t>(20, static_cast<std::size_t>(std::sqrt(static_cast<double>(end))));
+  // A larger block finds better arcs, so fewer pivots; it pays where pivots are dear.
+  const double root = std::sqrt(static_cast<double>(end));
+  const auto block = static_cast<std::size_t>(std::clamp(8.0 * pivot_work_, 20 + root / 5, 20 + 3 * root));
   const std::int64_t* const potential = potential_.data();
   std::int64_t best = 0;
   std::uint32_t chosen = kNone;

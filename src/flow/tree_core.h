@@ -70,6 +70,7 @@ class TreeCore final : public Core {
   std::vector<std::uint32_t> repriced_;    // tree positions with a new cost
   bool tracking_ = false;                  // note moved nodes and touched positions
   std::size_t next_scan_ = 0;
+  double pivot_work_ = 0;  // nodes touched by a pivot, recent average
   std::size_t scan_end_ = 0;
   std::size_t next_candidate_ = 0;
 
