@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace allot::flow {
-namespace {
-
-constexpr auto kDearer = [](const auto& a, const auto& b) { return a.cost > b.cost; };
-
-}  // namespace
-
 void HubCore::markLeaf(std::uint32_t leaf) {
   if (is_dirty_[leaf]) return;
   is_dirty_[leaf] = 1;
@@ -70,20 +64,19 @@ void HubCore::supplyChanged(std::uint32_t node) {
 
 // Residual ways into and out of a leaf.
 void HubCore::gather(std::uint32_t leaf) {
-  ins_.clear();
-  outs_.clear();
+  in_count_ = out_count_ = 0;
   for (std::uint32_t at = network_.nodes[leaf].first; at != kNone;) {
     const Arc& arc = network_.arcs[at >> 1];
     const std::uint32_t side = at & 1;
     const std::int64_t free = arc.capacity == kUnlimited ? kUnlimited : arc.capacity - arc.flow;
     if (side == 0) {
       const std::uint32_t hub = hub_of_[arc.to];
-      if (free > 0) outs_.push_back({at, hub, arc.cost, free});
-      if (arc.flow > 0) ins_.push_back({at ^ 1, hub, -arc.cost, arc.flow});
+      if (free > 0) outs_[out_count_++] = {at, hub, arc.cost, free};
+      if (arc.flow > 0) ins_[in_count_++] = {at ^ 1, hub, -arc.cost, arc.flow};
     } else {
       const std::uint32_t hub = hub_of_[arc.from];
-      if (free > 0) ins_.push_back({at ^ 1, hub, arc.cost, free});
-      if (arc.flow > 0) outs_.push_back({at, hub, -arc.cost, arc.flow});
+      if (free > 0) ins_[in_count_++] = {at ^ 1, hub, arc.cost, free};
+      if (arc.flow > 0) outs_[out_count_++] = {at, hub, -arc.cost, arc.flow};
     }
     at = arc.next[side];
   }
@@ -97,11 +90,11 @@ bool HubCore::repairLeaf(std::uint32_t leaf) {
     const Way* in = nullptr;
     const Way* out = nullptr;
     std::int64_t buy = 0, sell = 0;
-    for (const Way& way : ins_) {
+    for (const Way& way : ins()) {
       const std::int64_t price = potential_[way.hub] + way.cost;
       if (in == nullptr || price < buy) in = &way, buy = price;
     }
-    for (const Way& way : outs_) {
+    for (const Way& way : outs()) {
       const std::int64_t price = potential_[way.hub] - way.cost;
       if (out == nullptr || price > sell) out = &way, sell = price;
     }
@@ -120,8 +113,8 @@ bool HubCore::repairLeaf(std::uint32_t leaf) {
       break;
     }
   }
-  for (const Way& in : ins_) {
-    for (const Way& out : outs_) addMove(in, out);
+  for (const Way& in : ins()) {
+    for (const Way& out : outs()) addMove(in, out);
   }
   return true;
 }
@@ -171,13 +164,11 @@ bool HubCore::repairAll() {
 void HubCore::addMove(const Way& in, const Way& out) {
   if (in.hub == out.hub) return;
   const std::size_t pair = in.hub * stride_ + out.hub;
-  Heap& heap = heaps_[pair];
-  const std::int64_t cost = in.cost + out.cost;
-  heap.moves.push_back({cost, in.link, out.link});
-  if (bulk_) return;
-  std::push_heap(heap.moves.begin(), heap.moves.end(), kDearer);
-  best_[pair] = heap.moves.front().cost;
-  if (heap.moves.size() >= heap.clean_at) clean(pair, in.hub, out.hub);
+  MoveHeap& heap = heaps_[pair];
+  const Move move{in.cost + out.cost, in.link, out.link};
+  if (bulk_) return heap.append(move);
+  heap.push(move, [&](const Move& other) { return !valid(other, in.hub, out.hub); });
+  best_[pair] = heap.top().cost;
 }
 
 // After `amount` went in and out: moves that this made possible.
@@ -185,10 +176,10 @@ void HubCore::addNewMoves(std::uint32_t leaf, std::uint32_t in, std::uint32_t ou
   const bool new_in = room(out ^ 1) == amount, new_out = room(in ^ 1) == amount;
   if (!new_in && !new_out) return;
   gather(leaf);
-  for (const Way& a : ins_) {
+  for (const Way& a : ins()) {
     const bool all = new_in && a.link == (out ^ 1);
     if (!all && !new_out) continue;
-    for (const Way& b : outs_) {
+    for (const Way& b : outs()) {
       if (all || b.link == (in ^ 1)) addMove(a, b);
     }
   }
@@ -200,63 +191,65 @@ bool HubCore::valid(const Move& move, std::uint32_t from, std::uint32_t to) cons
          cost(move.in) + cost(move.out) == move.cost;
 }
 
-// Drops stale moves off the top; false if none is left.
-bool HubCore::verifyTop(std::size_t pair, std::uint32_t from, std::uint32_t to) {
-  auto& moves = heaps_[pair].moves;
-  while (!moves.empty() && !valid(moves.front(), from, to)) {
-    std::pop_heap(moves.begin(), moves.end(), kDearer);
-    moves.pop_back();
+// Drops stale moves off the top. True if there were none.
+bool HubCore::verifyTop(std::uint32_t from, std::uint32_t to) {
+  const std::size_t pair = from * stride_ + to;
+  MoveHeap& heap = heaps_[pair];
+  bool fresh = true;
+  while (!heap.empty() && !valid(heap.top(), from, to)) {
+    heap.pop();
+    fresh = false;
   }
-  best_[pair] = moves.empty() ? kFar : moves.front().cost;
-  return !moves.empty();
+  best_[pair] = heap.empty() ? kFar : heap.top().cost;
+  return fresh;
 }
 
-void HubCore::clean(std::size_t pair, std::uint32_t from, std::uint32_t to) {
-  Heap& heap = heaps_[pair];
-  auto& moves = heap.moves;
-  std::erase_if(moves, [&](const Move& move) { return !valid(move, from, to); });
-  std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
-    if (a.cost != b.cost) return a.cost < b.cost;
-    return a.in != b.in ? a.in < b.in : a.out < b.out;
-  });
-  const auto same = [](const Move& a, const Move& b) { return a.in == b.in && a.out == b.out; };
-  moves.erase(std::unique(moves.begin(), moves.end(), same), moves.end());
-  best_[pair] = moves.empty() ? kFar : moves.front().cost;
-  heap.clean_at = 2 * moves.size() + 64;
-}
-
-void HubCore::orderHeaps() {
-  for (std::size_t from = 0; from < hub_node_.size(); ++from) {
-    for (std::size_t to = 0; to < hub_node_.size(); ++to) {
-      Heap& heap = heaps_[from * stride_ + to];
-      std::make_heap(heap.moves.begin(), heap.moves.end(), kDearer);
-      best_[from * stride_ + to] = heap.moves.empty() ? kFar : heap.moves.front().cost;
-      heap.clean_at = 2 * heap.moves.size() + 64;
+// After many changes: heaps in order, with a live move on top.
+void HubCore::orderHeaps(bool built) {
+  for (std::uint32_t from = 0; from < hub_node_.size(); ++from) {
+    for (std::uint32_t to = 0; to < hub_node_.size(); ++to) {
+      MoveHeap& heap = heaps_[from * stride_ + to];
+      if (built)
+        heap.order();
+      else
+        heap.clean([&](const Move& move) { return !valid(move, from, to); });
+      best_[from * stride_ + to] = heap.empty() ? kFar : heap.top().cost;
     }
   }
   bulk_ = false;
 }
 
-// Improves distances over moves and arcs that leave a hub.
+// Improves distances over moves and arcs that leave a hub. Moves count at the cost of their heap's top, which
+// is too low where that is stale; search() finds out before it relies on one.
 void HubCore::relax(std::uint32_t hub) {
   const std::int64_t base = distance_[hub] + potential_[hub];
   const std::int64_t* const best = best_.data() + hub * stride_;
-  const std::uint32_t hubs = static_cast<std::uint32_t>(hub_node_.size());
-  for (std::uint32_t to = 0; to < hubs; ++to) {
-    if (base + best[to] - potential_[to] >= distance_[to] || done_[to]) continue;
-    const std::size_t pair = hub * stride_ + to;
-    if (!verifyTop(pair, hub, to)) continue;
+  const std::size_t hubs = hub_node_.size();
+  for (std::size_t to = 0; to < hubs; ++to) {
     const std::int64_t reached = base + best[to] - potential_[to];
-    if (reached >= distance_[to]) continue;
-    distance_[to] = reached;
-    reach_[to] = {hub, heaps_[pair].moves.front().in, heaps_[pair].moves.front().out};
+    const bool nearer = reached < by_move_[to];
+    by_move_[to] = nearer ? reached : by_move_[to];
+    move_from_[to] = nearer ? hub : move_from_[to];
   }
   for (const std::uint32_t link : direct_[hub]) {
     const std::uint32_t to = hub_of_[end(link)];
     const std::int64_t reached = base + cost(link) - potential_[to];
-    if (reached >= distance_[to] || done_[to] || room(link) == 0) continue;
-    distance_[to] = reached;
-    reach_[to] = {hub, link, kNone};
+    if (reached >= by_arc_[to] || room(link) == 0) continue;
+    by_arc_[to] = reached;
+    reach_[to] = done_[to] ? reach_[to] : Reach{hub, link, kNone};
+  }
+}
+
+// The shortest move to a hub from those that are done, after one turned out to be stale.
+void HubCore::relaxAgain(std::uint32_t to) {
+  by_move_[to] = kFar;
+  for (std::uint32_t hub = 0; hub < hub_node_.size(); ++hub) {
+    if (!done_[hub]) continue;
+    const std::int64_t reached =
+        distance_[hub] + potential_[hub] + best_[hub * stride_ + to] - potential_[to];
+    if (reached >= by_move_[to]) continue;
+    by_move_[to] = reached;
+    move_from_[to] = hub;
   }
 }
 
@@ -264,21 +257,36 @@ void HubCore::relax(std::uint32_t hub) {
 std::uint32_t HubCore::search() {
   const std::uint32_t hubs = static_cast<std::uint32_t>(hub_node_.size());
   for (std::uint32_t hub = 0; hub < hubs; ++hub) {
-    done_[hub] = 0;
     const bool source = hub_node_[hub] != kNone && network_.nodes[hub_node_[hub]].excess > 0;
-    distance_[hub] = source ? 0 : kFar;
-    reach_[hub].hub = kNone;
+    done_[hub] = 0;
+    by_move_[hub] = kFar;
+    by_arc_[hub] = source ? 0 : kFar;
+    distance_[hub] = kFar;
+    reach_[hub] = {kNone, kNone, kNone};
   }
   for (;;) {
     std::uint32_t nearest = kNone;
-    std::int64_t least = kFar;
+    // Potentials differ by less than half of kFar, so what is further cannot be reached.
+    std::int64_t least = kFar / 2;
     for (std::uint32_t hub = 0; hub < hubs; ++hub) {
-      if (!done_[hub] && distance_[hub] < least) {
-        least = distance_[hub];
+      const std::int64_t reached = std::min(by_move_[hub], by_arc_[hub]);
+      if (!done_[hub] && reached < least) {
+        least = reached;
         nearest = hub;
       }
     }
-    if (nearest == kNone || network_.nodes[hub_node_[nearest]].excess < 0) return nearest;
+    if (nearest == kNone) return kNone;
+    if (by_move_[nearest] < by_arc_[nearest]) {
+      const std::uint32_t from = move_from_[nearest];
+      if (!verifyTop(from, nearest)) {
+        relaxAgain(nearest);
+        continue;
+      }
+      const Move& move = heaps_[from * stride_ + nearest].top();
+      reach_[nearest] = {from, move.in, move.out};
+    }
+    distance_[nearest] = least;
+    if (network_.nodes[hub_node_[nearest]].excess < 0) return nearest;
     done_[nearest] = 1;
     relax(nearest);
   }
@@ -290,7 +298,7 @@ bool HubCore::augment() {
   if (target == kNone) return false;
   const std::int64_t length = distance_[target];
   for (std::size_t hub = 0; hub < hub_node_.size(); ++hub) {
-    if (distance_[hub] < length) potential_[hub] += distance_[hub] - length;
+    if (done_[hub] && distance_[hub] < length) potential_[hub] += distance_[hub] - length;
   }
   std::int64_t amount = -network_.nodes[hub_node_[target]].excess;
   std::uint32_t source = target;
@@ -320,6 +328,7 @@ Outcome HubCore::solve(std::int64_t max_cost) {
     outcome.kind = Outcome::Kind::kGaveUp;
     return outcome;
   }
+  const bool built = bulk_;
   if (dirty_leaves_.size() > network_.nodes.size() / 4) bulk_ = true;
   if (!repairAll()) {
     std::vector<std::int64_t> potentials;
@@ -331,13 +340,19 @@ Outcome HubCore::solve(std::int64_t max_cost) {
     for (std::size_t hub = 0; hub < hub_node_.size(); ++hub) potential_[hub] = potentials[hub_node_[hub]];
     repairAll();
   }
-  if (bulk_) orderHeaps();
+  if (bulk_) orderHeaps(built);
   const auto unbalanced = [&] {
     return std::any_of(hub_node_.begin(), hub_node_.end(),
                        [&](std::uint32_t node) { return node != kNone && network_.nodes[node].excess > 0; });
   };
-  while (unbalanced()) {
-    if (!augment()) break;
+  std::size_t paths = 0;
+  for (; unbalanced() && augment(); ++paths) {
+  }
+  // So many left stale moves behind that a small change should not have to clear away.
+  if (paths > 100 * hub_node_.size()) {
+    for (std::uint32_t from = 0; from < hub_node_.size(); ++from) {
+      for (std::uint32_t to = 0; to < hub_node_.size(); ++to) verifyTop(from, to);
+    }
   }
   if (unbalanced() || !dirty_leaves_.empty()) {
     outcome.kind = Outcome::Kind::kInfeasible;

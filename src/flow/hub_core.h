@@ -11,21 +11,31 @@
 // Complexity: a change of a leaf O(its arcs * log leaves); a path O(hubs^2 + arcs between hubs).
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
+#include "flow/move_heap.h"
 #include "flow/network.h"
 
 namespace allot::flow {
 
 inline constexpr std::size_t kMaxHubs = 160;
+inline constexpr std::size_t kLeafDegree = 64;
 inline constexpr std::int64_t kFar = std::int64_t{1} << 61;
 
 // Whether a node may be a leaf: few arcs, and few units can pass it.
 bool fitsLeaf(const Network& network, std::uint32_t node);
 
-// The hubs of a network that fits, in the order of their nodes; nothing if it would need too many.
-std::optional<std::vector<std::uint32_t>> chooseHubs(const Network& network);
+// The hubs of a network in the order of their nodes, and the arcs between them.
+struct Hubs {
+  std::vector<std::uint32_t> nodes;
+  std::vector<std::uint32_t> direct;
+};
+// Nothing if it would need too many.
+std::optional<Hubs> chooseHubs(const Network& network);
 
 // Potentials under which no arc of unlimited capacity has a negative reduced cost. False, and a cycle, if
 // there are none. O(nodes * unlimited arcs) at worst.
@@ -34,7 +44,7 @@ bool unlimitedPotentials(const Network& network, std::vector<std::int64_t>& pote
 
 class HubCore final : public Core {
  public:
-  explicit HubCore(Network& network) : network_(network) {}
+  HubCore(Network& network, Hubs hubs) : network_(network), chosen_(std::move(hubs)) {}
 
   void nodeAdded(std::uint32_t node) override;
   void nodeRemoving(std::uint32_t node) override;
@@ -55,20 +65,13 @@ class HubCore final : public Core {
     std::int64_t cost;
     std::int64_t room;
   };
-  struct Move {
-    std::int64_t cost;
-    std::uint32_t in, out;  // links from a hub to the leaf and from the leaf to another hub
-  };
   struct Reach {
     std::uint32_t hub;      // the hub before
     std::uint32_t in, out;  // out = kNone: one arc between hubs
   };
-  struct Heap {
-    std::vector<Move> moves;
-    std::size_t clean_at = 64;  // size at which stale moves are looked for
-  };
 
   Network& network_;
+  std::optional<Hubs> chosen_;  // to build with
   bool built_ = false;
   bool rebuild_ = false;
   bool bulk_ = false;  // heaps are filled without order
@@ -79,15 +82,19 @@ class HubCore final : public Core {
   std::vector<std::int64_t> potential_;             // by hub
   std::vector<std::vector<std::uint32_t>> direct_;  // by hub: links that leave it to another hub
   std::size_t stride_ = 0;
-  std::vector<Heap> heaps_;         // [hub * stride_ + hub]
+  std::vector<MoveHeap> heaps_;     // [hub * stride_ + hub]
   std::vector<std::int64_t> best_;  // cost of the top, which may be stale
 
   std::vector<std::uint32_t> dirty_leaves_, dirty_direct_, pending_nodes_, pending_arcs_;
   std::vector<char> is_dirty_;   // by node
   std::vector<char> is_listed_;  // by arc: in direct_
 
-  std::vector<Way> ins_, outs_;
-  std::vector<std::int64_t> distance_;
+  std::array<Way, kLeafDegree> ins_, outs_;
+  std::size_t in_count_ = 0, out_count_ = 0;
+  // By hub, during a search: the distance over the best arc between hubs and over the best move, and where
+  // from.
+  std::vector<std::int64_t> distance_, by_arc_, by_move_;
+  std::vector<std::uint32_t> move_from_;
   std::vector<Reach> reach_;
   std::vector<char> done_;
 
@@ -108,6 +115,8 @@ class HubCore final : public Core {
   void send(std::uint32_t link, std::int64_t amount) {
     network_.addFlow(link >> 1, (link & 1) != 0 ? -amount : amount);
   }
+  std::span<const Way> ins() const { return {ins_.data(), in_count_}; }
+  std::span<const Way> outs() const { return {outs_.data(), out_count_}; }
   bool isHub(std::uint32_t node) const { return hub_of_[node] != kNone; }
 
   void arcChanged(std::uint32_t arc);
@@ -115,7 +124,7 @@ class HubCore final : public Core {
   void markArc(std::uint32_t arc);
 
   bool build(std::int64_t max_cost);
-  void samplePotentials(std::int64_t max_cost);
+  void samplePotentials(const Hubs& hubs, std::int64_t max_cost);
   bool settlePending();
   void addHub(std::uint32_t node);
   void layOut(std::size_t hubs);
@@ -127,13 +136,13 @@ class HubCore final : public Core {
   void addMove(const Way& in, const Way& out);
   void addNewMoves(std::uint32_t leaf, std::uint32_t in, std::uint32_t out, std::int64_t amount);
   bool valid(const Move& move, std::uint32_t from, std::uint32_t to) const;
-  bool verifyTop(std::size_t pair, std::uint32_t from, std::uint32_t to);
-  void clean(std::size_t pair, std::uint32_t from, std::uint32_t to);
-  void orderHeaps();
+  bool verifyTop(std::uint32_t from, std::uint32_t to);
+  void orderHeaps(bool built);
 
   bool augment();
   std::uint32_t search();
   void relax(std::uint32_t hub);
+  void relaxAgain(std::uint32_t to);
 };
 
 }  // namespace allot::flow

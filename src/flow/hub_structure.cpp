@@ -6,7 +6,6 @@
 namespace allot::flow {
 namespace {
 
-constexpr std::uint32_t kLeafDegree = 64;
 constexpr std::int64_t kLeafUnits = 4;
 
 // At most so many units pass a node; capped a little above kLeafUnits.
@@ -31,7 +30,7 @@ bool fitsLeaf(const Network& network, std::uint32_t node) {
   return network.nodes[node].degree <= kLeafDegree && throughput(network, node) <= kLeafUnits;
 }
 
-std::optional<std::vector<std::uint32_t>> chooseHubs(const Network& network) {
+std::optional<Hubs> chooseHubs(const Network& network) {
   std::vector<char> hub(network.nodes.size(), 0);
   std::size_t count = 0;
   for (std::uint32_t node = 0; node < network.nodes.size(); ++node) {
@@ -39,14 +38,25 @@ std::optional<std::vector<std::uint32_t>> chooseHubs(const Network& network) {
     hub[node] = 1;
     if (++count > kMaxHubs) return std::nullopt;
   }
-  for (const Arc& arc : network.arcs) {
-    if (arc.from == kNone || hub[arc.from] || hub[arc.to]) continue;
-    hub[network.nodes[arc.from].degree > network.nodes[arc.to].degree ? arc.from : arc.to] = 1;
-    if (++count > kMaxHubs) return std::nullopt;
-  }
-  std::vector<std::uint32_t> hubs;
+  Hubs hubs;
+  const std::size_t before = count;
+  const auto findDirect = [&] {
+    hubs.direct.clear();
+    for (std::uint32_t i = 0; i < network.arcs.size(); ++i) {
+      const Arc& arc = network.arcs[i];
+      if (arc.from == kNone) continue;
+      if (!hub[arc.from] && !hub[arc.to]) {
+        hub[network.nodes[arc.from].degree > network.nodes[arc.to].degree ? arc.from : arc.to] = 1;
+        if (++count > kMaxHubs) return false;
+      }
+      if (hub[arc.from] && hub[arc.to]) hubs.direct.push_back(i);
+    }
+    return true;
+  };
+  if (!findDirect()) return std::nullopt;
+  if (count > before) findDirect();
   for (std::uint32_t node = 0; node < hub.size(); ++node) {
-    if (hub[node]) hubs.push_back(node);
+    if (hub[node]) hubs.nodes.push_back(node);
   }
   return hubs;
 }
@@ -86,7 +96,7 @@ void HubCore::layOut(std::size_t hubs) {
   std::size_t stride = 8;
   while (stride < hubs) stride *= 2;
   if (stride <= stride_) return;
-  std::vector<Heap> heaps(stride * stride);
+  std::vector<MoveHeap> heaps(stride * stride);
   std::vector<std::int64_t> best(stride * stride, kFar);
   for (std::size_t u = 0; u < stride_; ++u) {
     for (std::size_t v = 0; v < stride_; ++v) {
@@ -106,7 +116,8 @@ void HubCore::addHub(std::uint32_t node) {
     hub_node_.push_back(node);
     potential_.push_back(0);
     direct_.emplace_back();
-    distance_.push_back(0);
+    for (auto* v : {&distance_, &by_arc_, &by_move_}) v->push_back(0);
+    move_from_.push_back(0);
     reach_.emplace_back();
     done_.push_back(0);
     layOut(hub_node_.size());
@@ -122,13 +133,15 @@ void HubCore::addHub(std::uint32_t node) {
 
 // Starts anew from the network and its present flow; potentials of nodes that stay are kept.
 bool HubCore::build(std::int64_t max_cost) {
-  const auto hubs = chooseHubs(network_);
-  if (!hubs) return false;
+  if (!chosen_) chosen_ = chooseHubs(network_);
+  if (!chosen_) return false;
+  const Hubs hubs = std::move(*chosen_);
+  chosen_.reset();
   const bool fresh = !built_;
-  std::vector<std::int64_t> kept(hubs->size(), 0);
+  std::vector<std::int64_t> kept(hubs.nodes.size(), 0);
   if (!fresh) {
-    for (std::size_t i = 0; i < hubs->size(); ++i) {
-      const std::uint32_t node = (*hubs)[i];
+    for (std::size_t i = 0; i < hubs.nodes.size(); ++i) {
+      const std::uint32_t node = hubs.nodes[i];
       if (node < hub_of_.size() && isHub(node)) kept[i] = potential_[hub_of_[node]];
     }
   }
@@ -140,34 +153,30 @@ bool HubCore::build(std::int64_t max_cost) {
     v->clear();
   potential_.clear();
   direct_.clear();
-  distance_.clear();
+  for (auto* v : {&distance_, &by_arc_, &by_move_}) v->clear();
+  move_from_.clear();
   reach_.clear();
   done_.clear();
   heaps_.clear();
   best_.clear();
   stride_ = 0;
-  layOut(hubs->size());
-  for (const std::uint32_t node : *hubs) addHub(node);
+  layOut(hubs.nodes.size());
+  for (const std::uint32_t node : hubs.nodes) addHub(node);
   potential_ = kept;
   built_ = true;
   rebuild_ = false;
   bulk_ = true;
-  if (fresh) samplePotentials(max_cost);
+  if (fresh) samplePotentials(hubs, max_cost);
   for (std::uint32_t node = 0; node < n; ++node) {
     if (network_.nodes[node].alive && !isHub(node)) markLeaf(node);
   }
-  for (const std::uint32_t node : *hubs) {
-    network_.forEachArc(node, [&](std::uint32_t arc) {
-      const Arc& a = network_.arcs[arc];
-      if (a.from == node && isHub(a.to)) markArc(arc);
-    });
-  }
+  dirty_direct_ = hubs.direct;
   return true;
 }
 
 // Hubs and every so many-th leaf, with what hubs share scaled down alike: its potentials are close to those
 // wanted.
-void HubCore::samplePotentials(std::int64_t max_cost) {
+void HubCore::samplePotentials(const Hubs& hubs, std::int64_t max_cost) {
   constexpr std::size_t kOneOf = 16, kWorth = 2048;
   if (network_.nodes.size() < kWorth + hub_node_.size()) return;
   const auto scaled = [&](std::int64_t amount) {
@@ -181,11 +190,11 @@ void HubCore::samplePotentials(std::int64_t max_cost) {
     const std::int64_t supply = network_.nodes[node].supply;
     at[node] = sample.addNode(supply < 0 ? -scaled(-supply) : scaled(supply));
   }
-  for (const std::uint32_t node : hub_node_) {
-    network_.forEachArc(node, [&](std::uint32_t arc) {
-      const Arc& a = network_.arcs[arc];
-      if (a.from == node && isHub(a.to)) sample.addArc(at[a.from], at[a.to], scaled(a.capacity), a.cost);
-    });
+  Hubs sample_hubs;
+  for (const std::uint32_t node : hub_node_) sample_hubs.nodes.push_back(at[node]);
+  for (const std::uint32_t arc : hubs.direct) {
+    const Arc& a = network_.arcs[arc];
+    sample_hubs.direct.push_back(sample.addArc(at[a.from], at[a.to], scaled(a.capacity), a.cost));
   }
   // A fixed generator picks the leaves, so that no pattern in their order decides.
   std::uint64_t state = 0x9E3779B97F4A7C15ull;
@@ -199,7 +208,7 @@ void HubCore::samplePotentials(std::int64_t max_cost) {
       sample.addArc(at[a.from], at[a.to], a.capacity, a.cost);
     });
   }
-  HubCore core(sample);
+  HubCore core(sample, std::move(sample_hubs));
   const Outcome outcome = core.solve(max_cost);
   if (outcome.kind != Outcome::Kind::kOptimal && outcome.kind != Outcome::Kind::kInfeasible) return;
   for (std::size_t hub = 0; hub < hub_node_.size(); ++hub)

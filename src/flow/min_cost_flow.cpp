@@ -170,10 +170,10 @@ Result<void> MinCostFlow::checkLimits() {
 
 Outcome MinCostFlow::runCore() {
   if (!core_ && choice_ != CoreChoice::kTree) {
-    const auto hubs = chooseHubs(network_);
+    auto hubs = chooseHubs(network_);
     // Contraction pays where leaves are many.
-    if (hubs && (choice_ == CoreChoice::kHubs || network_.nodeCount() >= 4 * hubs->size())) {
-      core_ = std::make_unique<HubCore>(network_);
+    if (hubs && (choice_ == CoreChoice::kHubs || network_.nodeCount() >= 4 * hubs->nodes.size())) {
+      core_ = std::make_unique<HubCore>(network_, std::move(*hubs));
     }
   }
   if (!core_) core_ = std::make_unique<TreeCore>(network_);
