@@ -26,6 +26,7 @@ void TreeCore::nodeAdded(std::uint32_t node) {
     potential_.resize(at + 1, 0);
     plug_.resize(at + 1, kNone);
     is_moved_.resize(at + 1, 0);
+    old_potential_.resize(at + 1, 0);
   }
   potential_[at] = potential_[0];
   plug_[at] = newPosition(at, 0, 0, {0, 0}, 0, kNone);
@@ -148,6 +149,7 @@ void TreeCore::findAttractive() {
   candidates_.clear();
   for (const std::uint32_t node : moved_) is_moved_[node] = 0;
   moved_.clear();
+  recheck_.clear();
   for (std::uint32_t p = 0; p < tail_.size(); ++p) {
     if (appeal(p) < 0) candidates_.push_back(p);
   }
@@ -164,6 +166,7 @@ std::uint32_t TreeCore::nextCandidate() {
     const std::uint32_t p = candidates_[next_candidate_];
     const std::int64_t c = appeal(p);
     if (c >= 0) {
+      if (state_[p] != 0) recheck_.push_back(p);
       candidates_[next_candidate_] = candidates_.back();
       candidates_.pop_back();
       continue;
@@ -180,20 +183,34 @@ std::uint32_t TreeCore::nextCandidate() {
 
 // Candidates from the arcs at moved nodes; false if there are none.
 bool TreeCore::expandMoved() {
-  std::size_t arcs = 0;
-  for (const std::uint32_t node : moved_) arcs += network_.nodes[node - 1].degree;
+  writeBack(false);
+  std::size_t arcs = 0, kept = 0;
+  for (const std::uint32_t node : moved_) {
+    is_moved_[node] = 0;
+    if (potential_[node] == old_potential_[node]) continue;
+    arcs += network_.nodes[node - 1].degree;
+    moved_[kept++] = node;
+  }
+  moved_.resize(kept);
   // Going through lists costs many times what a scan in order does.
-  if (arcs > tail_.size() / 16) {
+  if (arcs > 1000 + tail_.size() / 16) {
     findAttractive();
     return !candidates_.empty();
   }
   for (const std::uint32_t node : moved_) {
-    is_moved_[node] = 0;
     network_.forEachArc(node - 1, [&](std::uint32_t arc) {
+      // The network tells most arcs apart without a look at their position.
+      const Arc& a = network_.arcs[arc];
+      const std::int64_t cost = a.cost + potential_[a.from + 1] - potential_[a.to + 1];
+      if (cost == 0 || (cost > 0 && a.flow == 0)) return;
       if (appeal(position_[arc]) < 0) candidates_.push_back(position_[arc]);
     });
   }
   moved_.clear();
+  for (const std::uint32_t p : recheck_) {
+    if (appeal(p) < 0) candidates_.push_back(p);
+  }
+  recheck_.clear();
   for (const std::uint32_t p : temporary_) {
     if (appeal(p) < 0) candidates_.push_back(p);
   }

@@ -48,11 +48,12 @@ void TreeCore::moveSubtree(std::uint32_t top, std::int64_t shift) {
   const std::uint32_t end = next_[last_[top]];
   std::uint32_t at = top;
   do {
-    potential_[at] += shift;
     if (tracking_ && !is_moved_[at]) {
       is_moved_[at] = 1;
+      old_potential_[at] = potential_[at];
       moved_.push_back(at);
     }
+    potential_[at] += shift;
     at = next_[at];
   } while (at != end);
 }
@@ -183,6 +184,7 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
     if (tracking_) touched_.push_back(entering);
   }
 
+  if (tracking_) recheck_.push_back(entering);
   if (up_room > sent && own_room == sent) {
     state_[entering] = static_cast<std::int8_t>(-state_[entering]);
     if (arc_[entering] == kNone && amount_[entering].flow == 0) state_[entering] = 0;
@@ -197,6 +199,7 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
                     : arc_[leaving] == kNone   ? std::int8_t{0}
                                                : std::int8_t{1};
   state_[entering] = 0;
+  if (tracking_) recheck_.push_back(leaving);
   if (cut_up)
     hang(entering, second, first, cut_child, top);
   else
@@ -207,7 +210,7 @@ TreeCore::Pivot TreeCore::pivot(std::uint32_t entering, Outcome& outcome) {
 void TreeCore::buildScratch() {
   const std::size_t n = network_.nodes.size(), m = network_.arcs.size();
   for (auto* v : {&tail_, &head_, &arc_, &free_positions_, &temporary_, &candidates_, &moved_, &touched_,
-                  &unbalanced_, &repriced_}) {
+                  &unbalanced_, &repriced_, &recheck_}) {
     v->clear();
   }
   cost_.clear();
@@ -220,6 +223,7 @@ void TreeCore::buildScratch() {
   position_.assign(m, kNone);
   plug_.assign(n + 1, kNone);
   is_moved_.assign(n + 1, 0);
+  old_potential_.assign(n + 1, 0);
   potential_.assign(n + 1, 0);
   for (auto* v : {&parent_, &up_}) v->assign(n + 1, kNone);
   for (auto* v : {&next_, &previous_, &last_}) v->assign(n + 1, 0);

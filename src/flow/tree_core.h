@@ -65,6 +65,8 @@ class TreeCore final : public Core {
   std::vector<std::uint32_t> candidates_;  // positions that may be attractive
   std::vector<std::uint32_t> moved_;       // nodes whose potential moved
   std::vector<char> is_moved_;
+  std::vector<std::int64_t> old_potential_;  // of moved nodes, when they last were not
+  std::vector<std::uint32_t> recheck_;       // positions to look at when moved nodes are
   std::vector<std::uint32_t> touched_;     // positions whose flow changed
   std::vector<std::uint32_t> unbalanced_;  // nodes of the network, maybe several times
   std::vector<std::uint32_t> repriced_;    // tree positions with a new cost
