@@ -50,6 +50,9 @@ void TreeCore::arcAdded(std::uint32_t arc) {
   if (position_.size() <= arc) position_.resize(arc + 1, kNone);
   const Arc& a = network_.arcs[arc];
   position_[arc] = newPosition(a.from + 1, a.to + 1, a.cost, {0, a.capacity}, 1, arc);
+  if (is_around_.size() <= arc) is_around_.resize(arc + 1, 0);
+  is_around_[arc] = 0;
+  ++new_arcs_;
   candidates_.push_back(position_[arc]);
 }
 
@@ -181,6 +184,41 @@ std::uint32_t TreeCore::nextCandidate() {
   return chosen;
 }
 
+void TreeCore::listAround() {
+  const std::size_t n = network_.nodes.size();
+  around_begin_.assign(n + 2, 0);
+  is_around_.assign(network_.arcs.size(), 1);
+  new_arcs_ = 0;
+  for (const Arc& arc : network_.arcs) {
+    if (arc.from == kNone) continue;
+    ++around_begin_[arc.from + 2];
+    ++around_begin_[arc.to + 2];
+  }
+  for (std::size_t i = 2; i < around_begin_.size(); ++i) around_begin_[i] += around_begin_[i - 1];
+  around_.resize(around_begin_.back());
+  for (std::uint32_t i = 0; i < network_.arcs.size(); ++i) {
+    const Arc& arc = network_.arcs[i];
+    if (arc.from == kNone) continue;
+    around_[around_begin_[arc.from + 1]++] = i;
+    around_[around_begin_[arc.to + 1]++] = i;
+  }
+}
+
+// Calls visit(arc) for every arc at a node: new ones from the network's list, which has them first, others
+// from the array.
+template <class Visit>
+void TreeCore::forEachAround(std::uint32_t node, Visit&& visit) const {
+  for (std::uint32_t at = network_.nodes[node].first; at != kNone && !is_around_[at >> 1];) {
+    visit(at >> 1);
+    at = network_.arcs[at >> 1].next[at & 1];
+  }
+  if (node + 2 >= around_begin_.size()) return;
+  for (std::uint32_t i = around_begin_[node]; i < around_begin_[node + 1]; ++i) {
+    const Arc& arc = network_.arcs[around_[i]];
+    if (arc.from == node || arc.to == node) visit(around_[i]);
+  }
+}
+
 // Candidates from the arcs at moved nodes; false if there are none.
 bool TreeCore::expandMoved() {
   writeBack(false);
@@ -198,7 +236,7 @@ bool TreeCore::expandMoved() {
     return !candidates_.empty();
   }
   for (const std::uint32_t node : moved_) {
-    network_.forEachArc(node - 1, [&](std::uint32_t arc) {
+    forEachAround(node - 1, [&](std::uint32_t arc) {
       // The network tells most arcs apart without a look at their position.
       const Arc& a = network_.arcs[arc];
       const std::int64_t cost = a.cost + potential_[a.from + 1] - potential_[a.to + 1];
@@ -250,6 +288,7 @@ bool TreeCore::solveWarm(Outcome& outcome) {
     outcome.cut = infeasibleCut(network_);
     return true;
   }
+  if (new_arcs_ > 1000 + network_.arcCount() / 4) listAround();
   warm_ = true;
   return true;
 }

@@ -295,6 +295,7 @@ Outcome TreeCore::solveScratch() {
   }
   scan_end_ = tail_.size();
   potential_bound_ = 4 * static_cast<Wide>(prohibitive_);
+  listAround();
   warm_ = true;
   return outcome;
 }

@@ -67,10 +67,14 @@ class TreeCore final : public Core {
   std::vector<char> is_moved_;
   std::vector<std::int64_t> old_potential_;  // of moved nodes, when they last were not
   std::vector<std::uint32_t> recheck_;       // positions to look at when moved nodes are
-  std::vector<std::uint32_t> touched_;     // positions whose flow changed
-  std::vector<std::uint32_t> unbalanced_;  // nodes of the network, maybe several times
-  std::vector<std::uint32_t> repriced_;    // tree positions with a new cost
-  bool tracking_ = false;                  // note moved nodes and touched positions
+  std::vector<std::uint32_t> touched_;       // positions whose flow changed
+  std::vector<std::uint32_t> unbalanced_;    // nodes of the network, maybe several times
+  std::vector<std::uint32_t> repriced_;      // tree positions with a new cost
+  // Arcs by node in one array, as of some earlier time: the lists of the network cost a cache miss for each.
+  std::vector<std::uint32_t> around_begin_, around_;
+  std::vector<char> is_around_;  // by arc
+  std::size_t new_arcs_ = 0;     // since then
+  bool tracking_ = false;        // note moved nodes and touched positions
   std::size_t next_scan_ = 0;
   double pivot_work_ = 0;  // nodes touched by a pivot, recent average
   std::size_t scan_end_ = 0;
@@ -100,6 +104,9 @@ class TreeCore final : public Core {
   void repriceTree();
   void findAttractive();
   std::uint32_t nextCandidate();
+  void listAround();
+  template <class Visit>
+  void forEachAround(std::uint32_t node, Visit&& visit) const;
   bool expandMoved();
   bool solveWarm(Outcome& outcome);
   void writeBack(bool all);
