@@ -7,7 +7,7 @@
 namespace allot::flow {
 namespace {
 
-using Sum = __int128;
+__extension__ using Sum = __int128;
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 tl::unexpected<Error> refuse(std::string where, std::string message) {

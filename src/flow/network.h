@@ -12,7 +12,7 @@
 
 namespace allot::flow {
 
-using Wide = __int128;
+__extension__ using Wide = __int128;
 
 inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::uint32_t kNone = 0xffffffffu;
