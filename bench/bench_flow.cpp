@@ -145,13 +145,15 @@ int main(int argc, char** argv) {
     }
   }
   if (wanted("devices")) {
-    for (const std::uint32_t devices : {16u, 32u, 64u}) {
-      Talos talos(100'000, devices, 20, true, 1);
-      const auto best = [](const FlowInstance& instance) {
-        const Timed a = lemonCostScaling(instance), b = lemonNetworkSimplex(instance);
-        return a.seconds < b.seconds ? a : b;
-      };
-      runFamily(fmt::format("{} devices (best of LEMON)", devices), talos, best, {1, 1, 1, 0});
+    struct Shape {
+      std::size_t arcs;
+      std::uint32_t devices, models;
+    };
+    for (const Shape& shape :
+         {Shape{100'000, 16, 20}, Shape{100'000, 32, 20}, Shape{100'000, 64, 20}, Shape{1'000'000, 8, 200}}) {
+      Talos talos(shape.arcs, shape.devices, shape.models, true, 1);
+      runFamily(fmt::format("{} devices, {} models", shape.devices, shape.models), talos, lemonCostScaling,
+                {1, 1, 1, 0});
     }
   }
   if (wanted("quincy")) {

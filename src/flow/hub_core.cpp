@@ -1,6 +1,7 @@
 #include "flow/hub_core.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace allot::flow {
 void HubCore::markLeaf(std::uint32_t leaf) {
@@ -30,6 +31,8 @@ void HubCore::nodeRemoving(std::uint32_t node) {
       best_[pair] = kFar;
     }
   }
+  for (const std::uint32_t to : near_[hub]) is_near_[hub * stride_ + to] = 0;
+  near_[hub].clear();
   hub_of_[node] = kNone;
   hub_node_[hub] = kNone;
   direct_[hub].clear();
@@ -165,6 +168,10 @@ void HubCore::addMove(const Way& in, const Way& out) {
   if (in.hub == out.hub) return;
   const std::size_t pair = in.hub * stride_ + out.hub;
   MoveHeap& heap = heaps_[pair];
+  if (!is_near_[pair]) {
+    is_near_[pair] = 1;
+    near_[in.hub].push_back(out.hub);
+  }
   const Move move{in.cost + out.cost, in.link, out.link};
   if (bulk_) return heap.append(move);
   heap.push(move, [&](const Move& other) { return !valid(other, in.hub, out.hub); });
@@ -219,24 +226,33 @@ void HubCore::orderHeaps(bool built) {
   bulk_ = false;
 }
 
+void HubCore::enqueue(std::uint32_t hub) {
+  const std::int64_t reached = std::min(by_move_[hub], by_arc_[hub]);
+  // Potentials differ by less than half of kFar, so what is further cannot be reached.
+  if (reached >= kFar / 2) return;
+  queue_.emplace_back(reached, hub);
+  std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+}
+
 // Improves distances over moves and arcs that leave a hub. Moves count at the cost of their heap's top, which
 // is too low where that is stale; search() finds out before it relies on one.
 void HubCore::relax(std::uint32_t hub) {
   const std::int64_t base = distance_[hub] + potential_[hub];
   const std::int64_t* const best = best_.data() + hub * stride_;
-  const std::size_t hubs = hub_node_.size();
-  for (std::size_t to = 0; to < hubs; ++to) {
+  for (const std::uint32_t to : near_[hub]) {
     const std::int64_t reached = base + best[to] - potential_[to];
-    const bool nearer = reached < by_move_[to];
-    by_move_[to] = nearer ? reached : by_move_[to];
-    move_from_[to] = nearer ? hub : move_from_[to];
+    if (reached >= by_move_[to] || done_[to]) continue;
+    by_move_[to] = reached;
+    move_from_[to] = hub;
+    if (reached < by_arc_[to]) enqueue(to);
   }
   for (const std::uint32_t link : direct_[hub]) {
     const std::uint32_t to = hub_of_[end(link)];
     const std::int64_t reached = base + cost(link) - potential_[to];
-    if (reached >= by_arc_[to] || room(link) == 0) continue;
+    if (reached >= by_arc_[to] || done_[to] || room(link) == 0) continue;
     by_arc_[to] = reached;
-    reach_[to] = done_[to] ? reach_[to] : Reach{hub, link, kNone};
+    reach_[to] = {hub, link, kNone};
+    if (reached <= by_move_[to]) enqueue(to);
   }
 }
 
@@ -251,11 +267,13 @@ void HubCore::relaxAgain(std::uint32_t to) {
     by_move_[to] = reached;
     move_from_[to] = hub;
   }
+  enqueue(to);
 }
 
 // The nearest hub that lacks flow, from all that have too much; kNone if none can be reached.
 std::uint32_t HubCore::search() {
   const std::uint32_t hubs = static_cast<std::uint32_t>(hub_node_.size());
+  queue_.clear();
   for (std::uint32_t hub = 0; hub < hubs; ++hub) {
     const bool source = hub_node_[hub] != kNone && network_.nodes[hub_node_[hub]].excess > 0;
     done_[hub] = 0;
@@ -263,33 +281,28 @@ std::uint32_t HubCore::search() {
     by_arc_[hub] = source ? 0 : kFar;
     distance_[hub] = kFar;
     reach_[hub] = {kNone, kNone, kNone};
+    if (source) enqueue(hub);
   }
-  for (;;) {
-    std::uint32_t nearest = kNone;
-    // Potentials differ by less than half of kFar, so what is further cannot be reached.
-    std::int64_t least = kFar / 2;
-    for (std::uint32_t hub = 0; hub < hubs; ++hub) {
-      const std::int64_t reached = std::min(by_move_[hub], by_arc_[hub]);
-      if (!done_[hub] && reached < least) {
-        least = reached;
-        nearest = hub;
-      }
-    }
-    if (nearest == kNone) return kNone;
-    if (by_move_[nearest] < by_arc_[nearest]) {
-      const std::uint32_t from = move_from_[nearest];
-      if (!verifyTop(from, nearest)) {
-        relaxAgain(nearest);
+  while (!queue_.empty()) {
+    const auto [reached, hub] = queue_.front();
+    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
+    queue_.pop_back();
+    if (done_[hub] || reached != std::min(by_move_[hub], by_arc_[hub])) continue;
+    if (by_move_[hub] < by_arc_[hub]) {
+      const std::uint32_t from = move_from_[hub];
+      if (!verifyTop(from, hub)) {
+        relaxAgain(hub);
         continue;
       }
-      const Move& move = heaps_[from * stride_ + nearest].top();
-      reach_[nearest] = {from, move.in, move.out};
+      const Move& move = heaps_[from * stride_ + hub].top();
+      reach_[hub] = {from, move.in, move.out};
     }
-    distance_[nearest] = least;
-    if (network_.nodes[hub_node_[nearest]].excess < 0) return nearest;
-    done_[nearest] = 1;
-    relax(nearest);
+    distance_[hub] = reached;
+    if (network_.nodes[hub_node_[hub]].excess < 0) return hub;
+    done_[hub] = 1;
+    relax(hub);
   }
+  return kNone;
 }
 
 // Sends flow along one shortest path; false if there is none.

@@ -22,8 +22,8 @@
 
 namespace allot::flow {
 
-inline constexpr std::size_t kMaxHubs = 160;
-inline constexpr std::size_t kLeafDegree = 64;
+inline constexpr std::size_t kMaxHubs = 512;
+inline constexpr std::size_t kLeafDegree = 128;
 inline constexpr std::int64_t kFar = std::int64_t{1} << 61;
 
 // Whether a node may be a leaf: few arcs, and few units can pass it.
@@ -82,8 +82,10 @@ class HubCore final : public Core {
   std::vector<std::int64_t> potential_;             // by hub
   std::vector<std::vector<std::uint32_t>> direct_;  // by hub: links that leave it to another hub
   std::size_t stride_ = 0;
-  std::vector<MoveHeap> heaps_;     // [hub * stride_ + hub]
-  std::vector<std::int64_t> best_;  // cost of the top, which may be stale
+  std::vector<MoveHeap> heaps_;                   // [hub * stride_ + hub]
+  std::vector<std::int64_t> best_;                // cost of the top, which may be stale
+  std::vector<std::vector<std::uint32_t>> near_;  // by hub: hubs with a heap from it that was ever filled
+  std::vector<char> is_near_;                     // [hub * stride_ + hub]
 
   std::vector<std::uint32_t> dirty_leaves_, dirty_direct_, pending_nodes_, pending_arcs_;
   std::vector<char> is_dirty_;   // by node
@@ -95,6 +97,7 @@ class HubCore final : public Core {
   // from.
   std::vector<std::int64_t> distance_, by_arc_, by_move_;
   std::vector<std::uint32_t> move_from_;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> queue_;  // heap of distances, some out of date
   std::vector<Reach> reach_;
   std::vector<char> done_;
 
@@ -143,6 +146,7 @@ class HubCore final : public Core {
   std::uint32_t search();
   void relax(std::uint32_t hub);
   void relaxAgain(std::uint32_t to);
+  void enqueue(std::uint32_t hub);
 };
 
 }  // namespace allot::flow

@@ -98,14 +98,17 @@ void HubCore::layOut(std::size_t hubs) {
   if (stride <= stride_) return;
   std::vector<MoveHeap> heaps(stride * stride);
   std::vector<std::int64_t> best(stride * stride, kFar);
+  std::vector<char> is_near(stride * stride, 0);
   for (std::size_t u = 0; u < stride_; ++u) {
     for (std::size_t v = 0; v < stride_; ++v) {
       heaps[u * stride + v] = std::move(heaps_[u * stride_ + v]);
       best[u * stride + v] = best_[u * stride_ + v];
+      is_near[u * stride + v] = is_near_[u * stride_ + v];
     }
   }
   heaps_ = std::move(heaps);
   best_ = std::move(best);
+  is_near_ = std::move(is_near);
   stride_ = stride;
 }
 
@@ -116,6 +119,7 @@ void HubCore::addHub(std::uint32_t node) {
     hub_node_.push_back(node);
     potential_.push_back(0);
     direct_.emplace_back();
+    near_.emplace_back();
     for (auto* v : {&distance_, &by_arc_, &by_move_}) v->push_back(0);
     move_from_.push_back(0);
     reach_.emplace_back();
@@ -153,6 +157,8 @@ bool HubCore::build(std::int64_t max_cost) {
     v->clear();
   potential_.clear();
   direct_.clear();
+  near_.clear();
+  is_near_.clear();
   for (auto* v : {&distance_, &by_arc_, &by_move_}) v->clear();
   move_from_.clear();
   reach_.clear();
@@ -177,8 +183,9 @@ bool HubCore::build(std::int64_t max_cost) {
 // Hubs and every so many-th leaf, with what hubs share scaled down alike: its potentials are close to those
 // wanted.
 void HubCore::samplePotentials(const Hubs& hubs, std::int64_t max_cost) {
-  constexpr std::size_t kOneOf = 16, kWorth = 2048;
-  if (network_.nodes.size() < kWorth + hub_node_.size()) return;
+  constexpr std::size_t kOneOf = 16;
+  // A sample of few leaves per hub would say little.
+  if (network_.nodes.size() < 1024 + 4 * hub_node_.size()) return;
   const auto scaled = [&](std::int64_t amount) {
     return amount == kUnlimited
                ? amount
