@@ -231,7 +231,7 @@ struct Cluster {
   Random random;
   NodeId sink;
   std::vector<NodeId> devices, models, unscheduled;
-  std::vector<ArcId> slots;
+  std::vector<ArcId> slots, waiting;
   std::vector<std::int64_t> model_ops;
   struct Op {
     NodeId node;
@@ -251,7 +251,7 @@ struct Cluster {
       models.push_back(*flow.addNode());
       unscheduled.push_back(*flow.addNode());
       model_ops.push_back(0);
-      EXPECT_TRUE(flow.addArc(unscheduled.back(), sink, kUnlimited, 0));
+      waiting.push_back(*flow.addArc(unscheduled.back(), sink, kUnlimited, 0));
     }
     for (std::size_t i = 0; i < op_count; ++i) arrive();
   }
@@ -297,6 +297,8 @@ TEST(FlowClusters, CoresAgreeThroughALongLife) {
       if (random.chance(0.2)) {
         const ArcId slot = cluster->slots[random.below(8)];
         EXPECT_TRUE(cluster->flow.setCapacity(slot, random.below(80)));
+        const ArcId waiting = cluster->waiting[random.below(4)];
+        EXPECT_TRUE(cluster->flow.setCost(waiting, static_cast<std::int64_t>(random.below(6000)) - 3000));
       }
     }
     ASSERT_EQ(*hubs.flow.solve(), *tree.flow.solve());

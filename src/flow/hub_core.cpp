@@ -1,7 +1,6 @@
 #include "flow/hub_core.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace allot::flow {
 void HubCore::markLeaf(std::uint32_t leaf) {
@@ -127,8 +126,15 @@ bool HubCore::repairDirect(std::uint32_t arc) {
   const std::uint32_t from = hub_of_[a.from], to = hub_of_[a.to];
   const std::int64_t reduced = a.cost + potential_[from] - potential_[to];
   if (reduced < 0) {
-    if (a.capacity == kUnlimited) return false;
-    network_.setFlow(arc, a.capacity);
+    if (a.capacity != kUnlimited) {
+      network_.setFlow(arc, a.capacity);
+    } else {
+      // More than could ever be wanted; what is too much comes back over the same arc in one go.
+      if (overfilled_.size() * static_cast<Wide>(amount_) > kFar / 2) return false;
+      network_.setFlow(arc, std::max(a.flow, amount_));
+      network_.arcs[arc].capacity = a.flow;
+      overfilled_.push_back(arc);
+    }
   } else if (reduced > 0) {
     network_.setFlow(arc, 0);
   }
@@ -226,138 +232,31 @@ void HubCore::orderHeaps(bool built) {
   bulk_ = false;
 }
 
-void HubCore::enqueue(std::uint32_t hub) {
-  const std::int64_t reached = std::min(by_move_[hub], by_arc_[hub]);
-  // Potentials differ by less than half of kFar, so what is further cannot be reached.
-  if (reached >= kFar / 2) return;
-  queue_.emplace_back(reached, hub);
-  std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+bool HubCore::unbalanced() const {
+  return std::any_of(hub_node_.begin(), hub_node_.end(),
+                     [&](std::uint32_t node) { return node != kNone && network_.nodes[node].excess > 0; });
 }
 
-// Improves distances over moves and arcs that leave a hub. Moves count at the cost of their heap's top, which
-// is too low where that is stale; search() finds out before it relies on one.
-void HubCore::relax(std::uint32_t hub) {
-  const std::int64_t base = distance_[hub] + potential_[hub];
-  const std::int64_t* const best = best_.data() + hub * stride_;
-  for (const std::uint32_t to : near_[hub]) {
-    const std::int64_t reached = base + best[to] - potential_[to];
-    if (reached >= by_move_[to] || done_[to]) continue;
-    by_move_[to] = reached;
-    move_from_[to] = hub;
-    if (reached < by_arc_[to]) enqueue(to);
+// Repairs what changed and sends what that leaves at hubs as far as it goes. False if a gain may have no
+// limit.
+bool HubCore::settle() {
+  const bool settled = sendAll();
+  bool limited = true;
+  for (const std::uint32_t arc : overfilled_) {
+    Arc& a = network_.arcs[arc];
+    a.capacity = kUnlimited;
+    limited &= a.cost + potential_[hub_of_[a.from]] - potential_[hub_of_[a.to]] >= 0;
   }
-  for (const std::uint32_t link : direct_[hub]) {
-    const std::uint32_t to = hub_of_[end(link)];
-    const std::int64_t reached = base + cost(link) - potential_[to];
-    if (reached >= by_arc_[to] || done_[to] || room(link) == 0) continue;
-    by_arc_[to] = reached;
-    reach_[to] = {hub, link, kNone};
-    if (reached <= by_move_[to]) enqueue(to);
-  }
+  overfilled_.clear();
+  return settled && limited;
 }
 
-// The shortest move to a hub from those that are done, after one turned out to be stale.
-void HubCore::relaxAgain(std::uint32_t to) {
-  by_move_[to] = kFar;
-  for (std::uint32_t hub = 0; hub < hub_node_.size(); ++hub) {
-    if (!done_[hub]) continue;
-    const std::int64_t reached =
-        distance_[hub] + potential_[hub] + best_[hub * stride_ + to] - potential_[to];
-    if (reached >= by_move_[to]) continue;
-    by_move_[to] = reached;
-    move_from_[to] = hub;
-  }
-  enqueue(to);
-}
-
-// The nearest hub that lacks flow, from all that have too much; kNone if none can be reached.
-std::uint32_t HubCore::search() {
-  const std::uint32_t hubs = static_cast<std::uint32_t>(hub_node_.size());
-  queue_.clear();
-  for (std::uint32_t hub = 0; hub < hubs; ++hub) {
-    const bool source = hub_node_[hub] != kNone && network_.nodes[hub_node_[hub]].excess > 0;
-    done_[hub] = 0;
-    by_move_[hub] = kFar;
-    by_arc_[hub] = source ? 0 : kFar;
-    distance_[hub] = kFar;
-    reach_[hub] = {kNone, kNone, kNone};
-    if (source) enqueue(hub);
-  }
-  while (!queue_.empty()) {
-    const auto [reached, hub] = queue_.front();
-    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
-    queue_.pop_back();
-    if (done_[hub] || reached != std::min(by_move_[hub], by_arc_[hub])) continue;
-    if (by_move_[hub] < by_arc_[hub]) {
-      const std::uint32_t from = move_from_[hub];
-      if (!verifyTop(from, hub)) {
-        relaxAgain(hub);
-        continue;
-      }
-      const Move& move = heaps_[from * stride_ + hub].top();
-      reach_[hub] = {from, move.in, move.out};
-    }
-    distance_[hub] = reached;
-    if (network_.nodes[hub_node_[hub]].excess < 0) return hub;
-    done_[hub] = 1;
-    relax(hub);
-  }
-  return kNone;
-}
-
-// Sends flow along one shortest path; false if there is none.
-bool HubCore::augment() {
-  const std::uint32_t target = search();
-  if (target == kNone) return false;
-  const std::int64_t length = distance_[target];
-  for (std::size_t hub = 0; hub < hub_node_.size(); ++hub) {
-    if (done_[hub] && distance_[hub] < length) potential_[hub] += distance_[hub] - length;
-  }
-  std::int64_t amount = -network_.nodes[hub_node_[target]].excess;
-  std::uint32_t source = target;
-  for (; reach_[source].hub != kNone; source = reach_[source].hub) {
-    amount = std::min(amount, room(reach_[source].in));
-    if (reach_[source].out != kNone) amount = std::min(amount, room(reach_[source].out));
-  }
-  amount = std::min(amount, network_.nodes[hub_node_[source]].excess);
-  for (std::uint32_t hub = target; reach_[hub].hub != kNone; hub = reach_[hub].hub) {
-    const Reach& reach = reach_[hub];
-    send(reach.in, amount);
-    if (reach.out == kNone) continue;
-    send(reach.out, amount);
-    addNewMoves(end(reach.in), reach.in, reach.out, amount);
-  }
-  return true;
-}
-
-Outcome HubCore::solve(std::int64_t max_cost) {
-  Outcome outcome;
-  if (built_ && !rebuild_ && !settlePending()) rebuild_ = true;
-  // Potentials of parts that do not meet drift apart without end.
-  for (const std::int64_t p : potential_) {
-    if (p > kFar / 8 || p < -kFar / 8) built_ = false;
-  }
-  if ((!built_ || rebuild_) && !build(max_cost)) {
-    outcome.kind = Outcome::Kind::kGaveUp;
-    return outcome;
-  }
+// The same, with arcs that gain without limit taken to be full.
+bool HubCore::sendAll() {
   const bool built = bulk_;
   if (dirty_leaves_.size() > network_.nodes.size() / 4) bulk_ = true;
-  if (!repairAll()) {
-    std::vector<std::int64_t> potentials;
-    if (!unlimitedPotentials(network_, potentials, outcome.cycle)) {
-      outcome.kind = Outcome::Kind::kUnbounded;
-      return outcome;
-    }
-    build(max_cost);
-    for (std::size_t hub = 0; hub < hub_node_.size(); ++hub) potential_[hub] = potentials[hub_node_[hub]];
-    repairAll();
-  }
+  if (!repairAll()) return false;
   if (bulk_) orderHeaps(built);
-  const auto unbalanced = [&] {
-    return std::any_of(hub_node_.begin(), hub_node_.end(),
-                       [&](std::uint32_t node) { return node != kNone && network_.nodes[node].excess > 0; });
-  };
   std::size_t paths = 0;
   for (; unbalanced() && augment(); ++paths) {
   }
@@ -366,6 +265,31 @@ Outcome HubCore::solve(std::int64_t max_cost) {
     for (std::uint32_t from = 0; from < hub_node_.size(); ++from) {
       for (std::uint32_t to = 0; to < hub_node_.size(); ++to) verifyTop(from, to);
     }
+  }
+  return true;
+}
+
+Outcome HubCore::solve(const Limits& limits) {
+  Outcome outcome;
+  amount_ = limits.amount + 1;
+  if (built_ && !rebuild_ && !settlePending()) rebuild_ = true;
+  // Potentials of parts that do not meet drift apart without end.
+  for (const std::int64_t p : potential_) {
+    if (p > kFar / 8 || p < -kFar / 8) built_ = false;
+  }
+  if ((!built_ || rebuild_) && !build(limits)) {
+    outcome.kind = Outcome::Kind::kGaveUp;
+    return outcome;
+  }
+  if (!settle()) {
+    std::vector<std::int64_t> potentials;
+    if (!unlimitedPotentials(network_, potentials, outcome.cycle)) {
+      outcome.kind = Outcome::Kind::kUnbounded;
+      return outcome;
+    }
+    build(limits);
+    for (std::size_t hub = 0; hub < hub_node_.size(); ++hub) potential_[hub] = potentials[hub_node_[hub]];
+    settle();
   }
   if (unbalanced() || !dirty_leaves_.empty()) {
     outcome.kind = Outcome::Kind::kInfeasible;

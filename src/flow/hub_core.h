@@ -54,7 +54,7 @@ class HubCore final : public Core {
   void capacityChanged(std::uint32_t arc) override { arcChanged(arc); }
   void supplyChanged(std::uint32_t node) override;
   // kGaveUp if the network has too many hubs.
-  Outcome solve(std::int64_t max_cost) override;
+  Outcome solve(const Limits& limits) override;
   std::int64_t potential(std::uint32_t node) const override;
 
  private:
@@ -88,8 +88,10 @@ class HubCore final : public Core {
   std::vector<char> is_near_;                     // [hub * stride_ + hub]
 
   std::vector<std::uint32_t> dirty_leaves_, dirty_direct_, pending_nodes_, pending_arcs_;
-  std::vector<char> is_dirty_;   // by node
-  std::vector<char> is_listed_;  // by arc: in direct_
+  std::vector<std::uint32_t> overfilled_;  // arcs between hubs without limit that gain, taken to be full
+  std::int64_t amount_ = 0;                // more than any arc needs to carry
+  std::vector<char> is_dirty_;             // by node
+  std::vector<char> is_listed_;            // by arc: in direct_
 
   std::array<Way, kLeafDegree> ins_, outs_;
   std::size_t in_count_ = 0, out_count_ = 0;
@@ -126,8 +128,8 @@ class HubCore final : public Core {
   void markLeaf(std::uint32_t leaf);
   void markArc(std::uint32_t arc);
 
-  bool build(std::int64_t max_cost);
-  void samplePotentials(const Hubs& hubs, std::int64_t max_cost);
+  bool build(const Limits& limits);
+  void samplePotentials(const Hubs& hubs, const Limits& limits);
   bool settlePending();
   void addHub(std::uint32_t node);
   void layOut(std::size_t hubs);
@@ -142,6 +144,9 @@ class HubCore final : public Core {
   bool verifyTop(std::uint32_t from, std::uint32_t to);
   void orderHeaps(bool built);
 
+  bool unbalanced() const;
+  bool settle();
+  bool sendAll();
   bool augment();
   std::uint32_t search();
   void relax(std::uint32_t hub);

@@ -136,7 +136,7 @@ void HubCore::addHub(std::uint32_t node) {
 }
 
 // Starts anew from the network and its present flow; potentials of nodes that stay are kept.
-bool HubCore::build(std::int64_t max_cost) {
+bool HubCore::build(const Limits& limits) {
   if (!chosen_) chosen_ = chooseHubs(network_);
   if (!chosen_) return false;
   const Hubs hubs = std::move(*chosen_);
@@ -172,7 +172,7 @@ bool HubCore::build(std::int64_t max_cost) {
   built_ = true;
   rebuild_ = false;
   bulk_ = true;
-  if (fresh) samplePotentials(hubs, max_cost);
+  if (fresh) samplePotentials(hubs, limits);
   for (std::uint32_t node = 0; node < n; ++node) {
     if (network_.nodes[node].alive && !isHub(node)) markLeaf(node);
   }
@@ -182,7 +182,7 @@ bool HubCore::build(std::int64_t max_cost) {
 
 // Hubs and every so many-th leaf, with what hubs share scaled down alike: its potentials are close to those
 // wanted.
-void HubCore::samplePotentials(const Hubs& hubs, std::int64_t max_cost) {
+void HubCore::samplePotentials(const Hubs& hubs, const Limits& limits) {
   constexpr std::size_t kOneOf = 16;
   // A sample of few leaves per hub would say little.
   if (network_.nodes.size() < 1024 + 4 * hub_node_.size()) return;
@@ -216,7 +216,7 @@ void HubCore::samplePotentials(const Hubs& hubs, std::int64_t max_cost) {
     });
   }
   HubCore core(sample, std::move(sample_hubs));
-  const Outcome outcome = core.solve(max_cost);
+  const Outcome outcome = core.solve(limits);
   if (outcome.kind != Outcome::Kind::kOptimal && outcome.kind != Outcome::Kind::kInfeasible) return;
   for (std::size_t hub = 0; hub < hub_node_.size(); ++hub)
     potential_[hub] = core.potential(at[hub_node_[hub]]);

@@ -177,10 +177,11 @@ Outcome MinCostFlow::runCore() {
     }
   }
   if (!core_) core_ = std::make_unique<TreeCore>(network_);
-  Outcome outcome = core_->solve(max_cost_);
+  const Limits limits{max_cost_, static_cast<std::int64_t>(amount_sum_)};
+  Outcome outcome = core_->solve(limits);
   if (outcome.kind == Outcome::Kind::kGaveUp) {
     core_ = std::make_unique<TreeCore>(network_);
-    outcome = core_->solve(max_cost_);
+    outcome = core_->solve(limits);
   }
   return outcome;
 }

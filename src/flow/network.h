@@ -159,6 +159,13 @@ struct Outcome {
   std::vector<std::uint32_t> cycle;
 };
 
+// Bounds on the numbers of a network.
+struct Limits {
+  std::int64_t max_cost = 0;  // at least every |cost|
+  std::int64_t amount =
+      0;  // at least the sum of |supply| and limited capacities, so at least the flow of any arc
+};
+
 // A solver that keeps its state between changes. It is told of each change after the network holds it, but of
 // removals before.
 class Core {
@@ -171,8 +178,7 @@ class Core {
   virtual void costChanged(std::uint32_t arc) = 0;
   virtual void capacityChanged(std::uint32_t arc) = 0;  // flow fits already
   virtual void supplyChanged(std::uint32_t node) = 0;   // or its excess, by a change of arcs
-  // max_cost: at least every |cost|.
-  virtual Outcome solve(std::int64_t max_cost) = 0;
+  virtual Outcome solve(const Limits& limits) = 0;
   virtual std::int64_t potential(std::uint32_t node) const = 0;
 };
 

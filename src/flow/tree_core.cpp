@@ -313,8 +313,8 @@ void TreeCore::writeBack(bool all) {
   touched_.clear();
 }
 
-Outcome TreeCore::solve(std::int64_t max_cost) {
-  prohibitive_ = (static_cast<std::int64_t>(network_.nodeCount()) + 1) * max_cost + 1;
+Outcome TreeCore::solve(const Limits& limits) {
+  prohibitive_ = (static_cast<std::int64_t>(network_.nodeCount()) + 1) * limits.max_cost + 1;
   Outcome outcome;
   if (warm_ && solveWarm(outcome)) return outcome;
   return solveScratch();

@@ -28,7 +28,7 @@ class TreeCore final : public Core {
   void costChanged(std::uint32_t arc) override;
   void capacityChanged(std::uint32_t arc) override;
   void supplyChanged(std::uint32_t node) override;
-  Outcome solve(std::int64_t max_cost) override;
+  Outcome solve(const Limits& limits) override;
   std::int64_t potential(std::uint32_t node) const override { return potential_[node + 1]; }
 
  private:
