@@ -116,6 +116,7 @@ bool HubCore::repairLeaf(std::uint32_t leaf) {
     }
   }
   for (const Way& in : ins()) {
+    fetchHeaps(in.hub);
     for (const Way& out : outs()) addMove(in, out);
   }
   return true;
@@ -170,6 +171,11 @@ bool HubCore::repairAll() {
   return true;
 }
 
+void HubCore::fetchHeaps(std::uint32_t from) const {
+  if (bulk_) return;
+  for (const Way& out : outs()) heaps_[from * stride_ + out.hub].fetch();
+}
+
 void HubCore::addMove(const Way& in, const Way& out) {
   if (in.hub == out.hub) return;
   const std::size_t pair = in.hub * stride_ + out.hub;
@@ -192,6 +198,7 @@ void HubCore::addNewMoves(std::uint32_t leaf, std::uint32_t in, std::uint32_t ou
   for (const Way& a : ins()) {
     const bool all = new_in && a.link == (out ^ 1);
     if (!all && !new_out) continue;
+    if (all) fetchHeaps(a.hub);
     for (const Way& b : outs()) {
       if (all || b.link == (in ^ 1)) addMove(a, b);
     }

@@ -139,6 +139,7 @@ class HubCore final : public Core {
   bool repairDirect(std::uint32_t arc);
   bool repairAll();
   void addMove(const Way& in, const Way& out);
+  void fetchHeaps(std::uint32_t from) const;
   void addNewMoves(std::uint32_t leaf, std::uint32_t in, std::uint32_t out, std::int64_t amount);
   bool valid(const Move& move, std::uint32_t from, std::uint32_t to) const;
   bool verifyTop(std::uint32_t from, std::uint32_t to);

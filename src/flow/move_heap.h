@@ -19,11 +19,17 @@ class MoveHeap {
   bool empty() const { return moves_.empty(); }
   const Move& top() const { return moves_.front(); }
 
+  // Fetches what a push() will touch. Heaps are many and large, so that it would wait for each in turn.
+  void fetch() const {
+    __builtin_prefetch(moves_.data() + moves_.size(), 1);
+    __builtin_prefetch(moves_.data() + moves_.size() / 2);
+  }
+
   // Without order, to be followed by order().
   void append(const Move& move) { moves_.push_back(move); }
   void order() {
     std::make_heap(moves_.begin(), moves_.end(), dearer);
-    allowed_ = 2 * moves_.size() + 64;
+    makeRoom();
   }
 
   template <class Stale>
@@ -51,7 +57,7 @@ class MoveHeap {
     });
     const auto same = [](const Move& a, const Move& b) { return a.in == b.in && a.out == b.out; };
     moves_.erase(std::unique(moves_.begin(), moves_.end(), same), moves_.end());
-    allowed_ = 2 * moves_.size() + 64;
+    makeRoom();
   }
 
  private:
@@ -59,6 +65,12 @@ class MoveHeap {
   std::size_t allowed_ = 64;
   std::size_t next_check_ = 0, dropped_ = 0;  // in this round of checks
 
+  // So that none of the next pushes has to move everything.
+  void makeRoom() {
+    allowed_ = 2 * moves_.size() + 64;
+    if (moves_.capacity() < moves_.size() + moves_.size() / 8)
+      moves_.reserve(moves_.size() + moves_.size() / 2);
+  }
   static bool dearer(const Move& a, const Move& b) { return a.cost > b.cost; }
 
   void removeAt(std::size_t i) {
