@@ -80,7 +80,7 @@ void HubCore::gather(std::uint32_t leaf) {
       if (free > 0) ins_[in_count_++] = {at ^ 1, hub, arc.cost, free};
       if (arc.flow > 0) outs_[out_count_++] = {at, hub, -arc.cost, arc.flow};
     }
-    at = arc.next[side];
+    at = network_.links[at].next;
   }
 }
 

@@ -13,7 +13,7 @@ std::int64_t throughput(const Network& network, std::uint32_t node) {
   const std::int64_t cap = kLeafUnits + 1;
   const std::int64_t supply = network.nodes[node].supply;
   std::int64_t in = std::clamp<std::int64_t>(supply, 0, cap), out = std::clamp<std::int64_t>(-supply, 0, cap);
-  for (std::uint32_t at = network.nodes[node].first; at != kNone; at = network.arcs[at >> 1].next[at & 1]) {
+  for (std::uint32_t at = network.nodes[node].first; at != kNone; at = network.links[at].next) {
     const std::int64_t capacity = std::min(network.arcs[at >> 1].capacity, cap);
     if ((at & 1) != 0)
       in = std::min(in + capacity, cap);

@@ -34,7 +34,7 @@ bool findLevels(const Network& network, std::vector<std::uint32_t>& level,
   for (std::size_t i = 0; i < reached.size(); ++i) {
     const std::uint32_t node = reached[i];
     lacking |= network.nodes[node].excess < 0;
-    for (std::uint32_t at = network.nodes[node].first; at != kNone; at = network.arcs[at >> 1].next[at & 1]) {
+    for (std::uint32_t at = network.nodes[node].first; at != kNone; at = network.links[at].next) {
       const std::uint32_t next = farEnd(network, at);
       if (level[next] != kNone || room(network, at) == 0) continue;
       level[next] = level[node] + 1;
@@ -53,7 +53,7 @@ bool sendOne(Network& network, std::uint32_t source, const std::vector<std::uint
   while (network.nodes[node].excess >= 0) {
     std::uint32_t& at = next_link[node];
     while (at != kNone && (room(network, at) == 0 || level[farEnd(network, at)] != level[node] + 1)) {
-      at = network.arcs[at >> 1].next[at & 1];
+      at = network.links[at].next;
     }
     if (at != kNone) {
       path.push_back(at);
@@ -64,7 +64,7 @@ bool sendOne(Network& network, std::uint32_t source, const std::vector<std::uint
       const std::uint32_t back = path.back();
       path.pop_back();
       node = farEnd(network, back ^ 1);
-      next_link[node] = network.arcs[back >> 1].next[back & 1];
+      next_link[node] = network.links[back].next;
     }
   }
   std::int64_t amount = std::min(network.nodes[source].excess, -network.nodes[node].excess);

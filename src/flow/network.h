@@ -17,15 +17,19 @@ __extension__ using Wide = __int128;
 inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
-struct Arc {
+// 32 bytes, two to a cache line: most visits need no more than this.
+struct alignas(32) Arc {
   std::uint32_t from = kNone;  // kNone: the slot is free
   std::uint32_t to = kNone;
   std::int64_t capacity = 0;
   std::int64_t cost = 0;
   std::int64_t flow = 0;
-  // Lists of the arcs of a node. A link is 2 * arc + side, side 0 at `from` and 1 at `to`.
-  std::uint32_t next[2] = {kNone, kNone};
-  std::uint32_t previous[2] = {kNone, kNone};
+};
+
+// Lists of the arcs of a node. A link is 2 * arc + side, side 0 at `from` and 1 at `to`.
+struct Neighbours {
+  std::uint32_t next = kNone;
+  std::uint32_t previous = kNone;
 };
 
 struct Node {
@@ -39,6 +43,7 @@ struct Node {
 class Network {
  public:
   std::vector<Arc> arcs;
+  std::vector<Neighbours> links;  // by link
   std::vector<Node> nodes;
   Wide total = 0;  // cost of the present flow
 
@@ -69,6 +74,7 @@ class Network {
     if (free_arcs_.empty()) {
       arc = static_cast<std::uint32_t>(arcs.size());
       arcs.emplace_back();
+      links.resize(2 * arcs.size());
     } else {
       arc = free_arcs_.back();
       free_arcs_.pop_back();
@@ -118,7 +124,7 @@ class Network {
   template <class Visit>
   void forEachArc(std::uint32_t node, Visit&& visit) const {
     for (std::uint32_t at = nodes[node].first; at != kNone;) {
-      const std::uint32_t following = arcs[at >> 1].next[at & 1];
+      const std::uint32_t following = links[at].next;
       visit(at >> 1);
       at = following;
     }
@@ -134,19 +140,20 @@ class Network {
   void link(std::uint32_t arc, int side, std::uint32_t node) {
     const std::uint32_t at = 2 * arc + static_cast<std::uint32_t>(side);
     Node& n = nodes[node];
-    arcs[arc].next[side] = n.first;
-    arcs[arc].previous[side] = kNone;
-    if (n.first != kNone) arcs[n.first >> 1].previous[n.first & 1] = at;
+    links[at].next = n.first;
+    links[at].previous = kNone;
+    if (n.first != kNone) links[n.first].previous = at;
     n.first = at;
     ++n.degree;
   }
   void unlink(std::uint32_t arc, int side, std::uint32_t node) {
-    const std::uint32_t before = arcs[arc].previous[side], after = arcs[arc].next[side];
+    const Neighbours& at = links[2 * arc + static_cast<std::uint32_t>(side)];
+    const std::uint32_t before = at.previous, after = at.next;
     if (before == kNone)
       nodes[node].first = after;
     else
-      arcs[before >> 1].next[before & 1] = after;
-    if (after != kNone) arcs[after >> 1].previous[after & 1] = before;
+      links[before].next = after;
+    if (after != kNone) links[after].previous = before;
     --nodes[node].degree;
   }
 };

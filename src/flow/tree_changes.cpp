@@ -210,7 +210,7 @@ template <class Visit>
 void TreeCore::forEachAround(std::uint32_t node, Visit&& visit) const {
   for (std::uint32_t at = network_.nodes[node].first; at != kNone && !is_around_[at >> 1];) {
     visit(at >> 1);
-    at = network_.arcs[at >> 1].next[at & 1];
+    at = network_.links[at].next;
   }
   if (node + 2 >= around_begin_.size()) return;
   for (std::uint32_t i = around_begin_[node]; i < around_begin_[node + 1]; ++i) {
