@@ -2,9 +2,10 @@
 // cancelled one by one. Slow, and shares nothing with src/flow.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <optional>
 #include <vector>
 
 #include "base/random.h"
