@@ -16,3 +16,9 @@ echo
 python3 "$scripts/bench-throughput.py" "$build"
 echo
 python3 "$scripts/bench-latency.py" "$build"
+echo
+if [[ -x "$build/bench/allot_bench_flow" ]]; then
+  "$build/bench/allot_bench_flow"
+else
+  echo "flow engine: not measured, LEMON (package liblemon-dev) is missing"
+fi

@@ -10,7 +10,7 @@ packages_of() {
         libexpected-dev libcli11-dev libfmt-dev coinor-libclp-dev coinor-libcoinutils-dev libprotozero-dev \
         python3 python3-jsonschema coinor-cbc
       ;;
-    bench) echo libbenchmark-dev ;;
+    bench) echo libbenchmark-dev liblemon-dev ;;
     dev) echo clang clang-format clang-tidy libclang-rt-14-dev ccache ;;
     helpers) echo python3-pip ;;
     *)
