@@ -55,7 +55,7 @@ void compare(const Problem& problem, std::optional<double> best, std::uint64_t s
   EXPECT_NEAR(plan.value, *best, 1e-9) << describe(problem) << " seed " << seed;
 }
 
-TEST(Calls, AgreeWithEnumerationOnTinyProblems) {
+TEST(CallsSolver, AgreeWithEnumerationOnTinyProblems) {
   for (const std::uint32_t calls : {1u, 2u, 3u}) {
     Counts counts;
     for (std::uint64_t seed = 0; seed < 1500; ++seed) {
@@ -70,7 +70,7 @@ TEST(Calls, AgreeWithEnumerationOnTinyProblems) {
   }
 }
 
-TEST(Calls, AgreeWithTheExhaustiveSearchOnLargerOnes) {
+TEST(CallsSolver, AgreeWithTheExhaustiveSearchOnLargerOnes) {
   Counts counts;
   for (std::uint64_t seed = 10'000; seed < 11'000; ++seed) {
     const auto problem = callsProblem(seed, 1, {8, 3});
@@ -85,7 +85,7 @@ TEST(Calls, AgreeWithTheExhaustiveSearchOnLargerOnes) {
 // in (cpu, 4 s) -> p -> q -> out (cpu, 8 s), q also reads in; accelerator 1 s and 2 s. One call of p and q
 // starts at 4 and takes 0.5 (in) + 3 + 0.125 (q's output): out ends at 15.625. Nothing else is as early:
 // either op on the cpu takes 9 s.
-TEST(Calls, FindTheOneCall) {
+TEST(CallsSolver, FindTheOneCall) {
   Maker m;
   m.cls("acc", DeviceKind::kAccelerator);
   m.cls("cpu", DeviceKind::kCpu);
@@ -126,7 +126,7 @@ Problem wideProblem() {
   return std::move(m.problem);
 }
 
-TEST(Calls, EndWithTheTime) {
+TEST(CallsSolver, EndWithTheTime) {
   const Problem problem = wideProblem();
   RunOptions run;
   run.solver = "calls";
@@ -138,7 +138,7 @@ TEST(Calls, EndWithTheTime) {
   EXPECT_TRUE(outcome.plan.time_limited);
 }
 
-TEST(Calls, RepeatUnderAWorkLimit) {
+TEST(CallsSolver, RepeatUnderAWorkLimit) {
   const Problem problem = wideProblem();
   RunOptions run;
   run.solver = "calls";
@@ -153,7 +153,7 @@ TEST(Calls, RepeatUnderAWorkLimit) {
 
 // A unit of weights, op and output acts as one op; its ops are one item when there is one call per
 // accelerator and apart when there may be more.
-TEST(Calls, JoinUnitsThatActAsOne) {
+TEST(CallsSolver, JoinUnitsThatActAsOne) {
   Maker m;
   m.cls("acc", DeviceKind::kAccelerator);
   m.cls("cpu", DeviceKind::kCpu);
