@@ -192,7 +192,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS])
     parser.add_argument("--time-limit", type=float, default=60)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     data = os.environ.get("ALLOT_DATA")
     if not data:
         print("ALLOT_DATA is not set: only random graphs are measured")
