@@ -1,8 +1,6 @@
 // Drives the built command from outside.
 #include <gtest/gtest.h>
 #include <simdjson.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,16 +11,14 @@
 #include <sstream>
 #include <string>
 
+#include "command_support.h"
 #include "report/options_doc.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Answer {
-  int code = -1;
-  std::string out, err;
-
+struct Answer : allot::CommandAnswer {
   // Parses the output and returns a member's value; fails the test when there is none.
   double number(const char* key) const {
     simdjson::dom::parser parser;
@@ -63,37 +59,14 @@ constexpr const char* kTiny = R"({"schema": "allot.problem/1", "name": "tiny",
           {"name": "d", "time": [1.0, 9.0], "memory": 10}],
   "tensors": [{"from": "a", "to": ["b", "d"], "bytes": 8, "time": 0.25}, {"from": "b", "to": ["d"], "bytes": 8, "time": 0.5}]})";
 
-class Cli : public ::testing::Test {
+class Cli : public allot::CommandTest {
  protected:
-  fs::path folder;
-
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "allot-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
+    CommandTest::SetUp();
     save("tiny.json", kTiny);
   }
-  void TearDown() override { fs::remove_all(folder); }
 
-  void save(const std::string& name, const std::string& text) {
-    std::ofstream(folder / name, std::ios::binary) << text;
-  }
-
-  // Runs `allot ARGUMENTS` in the test's folder.
-  Answer run(const std::string& arguments) {
-    const std::string command =
-        "cd '" + folder.string() + "' && " ALLOT_COMMAND " " + arguments + " 2>.stderr";
-    Answer answer;
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return answer;
-    char buffer[4096];
-    for (std::size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-      answer.out.append(buffer, got);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    answer.err = slurp(folder / ".stderr");
-    return answer;
-  }
+  Answer run(const std::string& arguments) const { return {runCommand(arguments)}; }
 
   std::size_t leftovers() const {
     std::size_t count = 0;

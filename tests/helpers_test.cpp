@@ -20,6 +20,7 @@
 #include "solve/helpers/library.h"
 #include "support/brute_force.h"
 #include "support/random_problem.h"
+#include "support/stop_time.h"
 
 namespace allot {
 namespace {
@@ -164,19 +165,9 @@ TEST_P(HelperTest, ObeysAStopRequest) {
   // Small enough for short linear programmes, inside which HiGHS does not ask, too large to be proven at
   // once.
   const Problem problem = largeProblem(10, 3);
-  std::atomic<bool> stop = false;
-  std::chrono::steady_clock::time_point asked;
-  std::thread user([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
-    asked = std::chrono::steady_clock::now();
-    stop = true;
-  });
-  const SolveOutcome outcome = solve(problem, run(), nullptr, &stop);
-  const auto ended = std::chrono::steady_clock::now();
-  user.join();
-  const std::chrono::duration<double> late = ended - asked;
-  EXPECT_EQ(outcome.message, "");
-  EXPECT_LT(late.count(), GetParam() == "cp-sat-free" ? 0.5 : 3);
+  const StoppedRun stopped = stopAfter(problem, run(), 0.7);
+  EXPECT_EQ(stopped.outcome.message, "");
+  EXPECT_LT(stopped.seconds, GetParam() == "cp-sat-free" ? kStopAllowance : 3);
 }
 
 TEST_P(HelperTest, RefusesOtherModes) {

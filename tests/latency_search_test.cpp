@@ -10,6 +10,7 @@
 #include "solve/latency/search_modules.h"
 #include "support/brute_force.h"
 #include "support/random_problem.h"
+#include "support/stop_time.h"
 
 namespace allot {
 namespace {
@@ -155,20 +156,10 @@ TEST(ScheduleSearch, EndsByItself) {
 TEST(ScheduleSearch, StopsInTime) {
   for (const bool joints : {false, true}) {
     const Problem problem = layered(6, 400, 10, joints, 0);
-    std::atomic<bool> stop{false};
-    std::chrono::steady_clock::time_point asked;
-    std::jthread later([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(700));
-      asked = std::chrono::steady_clock::now();
-      stop = true;
-    });
-    RunOptions run = searchAlone(0);
-    const SolveOutcome outcome = solve(problem, run, nullptr, &stop);
-    const auto ended = std::chrono::steady_clock::now();
-    later.join();
-    EXPECT_TRUE(outcome.plan.hasPlan());
-    // 50 ms of the search; the rest is the evaluation and the check of the last plan.
-    EXPECT_LT(std::chrono::duration<double>(ended - asked).count(), 0.5);
+    const StoppedRun stopped = stopAfter(problem, searchAlone(0), 0.7);
+    EXPECT_TRUE(stopped.outcome.plan.hasPlan());
+    EXPECT_GT(stopped.seconds, 0) << "ended before it was asked to";
+    EXPECT_LT(stopped.seconds, kStopAllowance);
   }
 }
 

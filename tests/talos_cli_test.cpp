@@ -1,55 +1,25 @@
 // Op chains, traces and affinity from the command line.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "base/file_io.h"
+#include "command_support.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Answer {
-  int code = -1;
-  std::string out, err;
-};
+using Answer = allot::CommandAnswer;
 
-class TalosCli : public ::testing::Test {
+class TalosCli : public allot::CommandTest {
  protected:
-  fs::path folder;
-
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "allot-talos-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
+    CommandTest::SetUp();
     save("a.csv", "operator,cpu_us,gpu_us\nconv2d,50,10\nrelu,4,2\nconv2d,60,12\n");
     save("b.csv", "operator,cpu_us,gpu_us\nmatmul,30,20\nrelu,2,2\n");
   }
-  void TearDown() override { fs::remove_all(folder); }
 
-  void save(const std::string& name, const std::string& text) const {
-    std::ofstream(folder / name, std::ios::binary) << text;
-  }
-
-  Answer run(const std::string& arguments) const {
-    const std::string command =
-        "cd '" + folder.string() + "' && " ALLOT_COMMAND " " + arguments + " 2>.stderr";
-    Answer answer;
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return answer;
-    char buffer[4096];
-    for (std::size_t got = 0; (got = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-      answer.out.append(buffer, got);
-    const int status = pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    answer.err = allot::readFile((folder / ".stderr").string()).value_or("");
-    return answer;
-  }
+  Answer run(const std::string& arguments) const { return runCommand(arguments); }
 
   static void expectWord(const std::string& text, const std::string& word) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " in " << text;
