@@ -181,11 +181,11 @@ class ModuleRun {
   void hold(std::uint64_t* key, std::uint32_t item) const {
     key[1 + (item - lo_) / 64] |= std::uint64_t{1} << ((item - lo_) % 64);
   }
-  NetState netState(const std::uint64_t* key, std::uint32_t net) const {
+  CallNetState netState(const std::uint64_t* key, std::uint32_t net) const {
     const std::uint32_t i = net_index_[net];
-    return static_cast<NetState>((key[1 + ideal_words_ + i / 32] >> (i % 32 * 2)) & 3);
+    return static_cast<CallNetState>((key[1 + ideal_words_ + i / 32] >> (i % 32 * 2)) & 3);
   }
-  void setNet(std::uint64_t* key, std::uint32_t net, NetState state) const {
+  void setNet(std::uint64_t* key, std::uint32_t net, CallNetState state) const {
     const std::uint32_t i = net_index_[net];
     std::uint64_t& word = key[1 + ideal_words_ + i / 32];
     word = (word & ~(std::uint64_t{3} << (i % 32 * 2))) | (std::uint64_t{state} << (i % 32 * 2));
@@ -290,7 +290,7 @@ class ModuleRun {
     for (std::uint32_t f = 1; f < state.frontier.size(); ++f) {
       const std::uint32_t u = state.frontier[f];
       for (const std::uint32_t net : items_.item_outputs[u]) {
-        const NetState held = net_index_[net] == CallItems::kNone ? kOutside : netState(key, net);
+        const CallNetState held = net_index_[net] == CallItems::kNone ? kOutside : netState(key, net);
         if (held == kMade || held == kSent) state.in_call |= std::uint64_t{1} << f;
         for (const std::uint32_t c : items_.net_consumers[net]) {
           if (c >= hi_ || holds(key, c)) continue;
@@ -482,7 +482,7 @@ class ModuleRun {
     layer_.clear();
     std::fill(key_.begin(), key_.end(), 0);
     setMode(key_.data(), entry.pool, entry.pool >= 0);
-    for (const auto& [net, state] : entry.nets) setNet(key_.data(), net, static_cast<NetState>(state));
+    for (const auto& [net, state] : entry.nets) setNet(key_.data(), net, static_cast<CallNetState>(state));
     for (const std::uint32_t tie : entry.ties) setBound(key_.data(), tie, true);
     const std::uint32_t state = stateOf(layer_, key_.data());
     time_.assign(kMostFrontier, 0);
@@ -684,7 +684,7 @@ class ModuleRun {
     const auto pool = static_cast<std::size_t>(layer_.states[s].pool);
     double sends = 0;
     for (const std::uint32_t net : nets_) {
-      const NetState held = netState(key_.data(), net);
+      const CallNetState held = netState(key_.data(), net);
       if (held == kMade) sends += items_.out(net, pool);
       setNet(key_.data(), net, kOutside);
     }
@@ -838,7 +838,7 @@ class ModuleRun {
       CallCut cut;
       cut.pool = state.pool;
       for (const std::uint32_t net : nets_) {
-        const NetState held = netState(key, net);
+        const CallNetState held = netState(key, net);
         if (held != kOutside) cut.nets.emplace_back(net, held);
       }
       for (const std::uint32_t tie : ties_) {

@@ -48,7 +48,7 @@ struct CallCut {
 };
 
 // What the open call has to do with a net.
-enum NetState : std::uint8_t {
+enum CallNetState : std::uint8_t {
   kOutside = 0,  // made elsewhere, not fetched
   kMade = 1,     // made in the call, to be sent when something outside reads it
   kFetched = 2,  // made elsewhere and fetched
