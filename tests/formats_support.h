@@ -83,6 +83,10 @@ inline void expectSameGraph(const OpGraph& a, const OpGraph& b) {
   EXPECT_EQ(a.op_memory_bytes, b.op_memory_bytes);
   EXPECT_EQ(a.op_weight_bytes, b.op_weight_bytes);
   EXPECT_EQ(a.op_workspace_bytes, b.op_workspace_bytes);
+  EXPECT_EQ(a.op_read_bytes, b.op_read_bytes);
+  EXPECT_EQ(a.op_written_bytes, b.op_written_bytes);
+  EXPECT_EQ(a.op_data_type, b.op_data_type);
+  EXPECT_EQ(a.op_cost_unknown, b.op_cost_unknown);
   EXPECT_EQ(a.group_name, b.group_name);
   EXPECT_EQ(a.model_name, b.model_name);
   EXPECT_EQ(a.tensor_producer, b.tensor_producer);

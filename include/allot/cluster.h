@@ -5,12 +5,14 @@
 // later entry).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "allot/graph.h"
 #include "allot/ids.h"
 #include "allot/result.h"
 
@@ -18,11 +20,22 @@ namespace allot {
 
 enum class DeviceKind : std::uint8_t { kAccelerator, kCpu };
 
+// What a device can do at best, for the cost model. Zero = not known.
+struct DeviceSpec {
+  std::string catalogue;  // id in the catalogue the figures come from; "" = from the user's file
+  std::array<double, kDataTypeCount> peak_per_second{};  // operations by DataType, dense
+  double memory_bytes_per_second = 0;
+  double overhead_seconds = 0;  // of starting one op; part of the op's estimated time
+
+  bool operator==(const DeviceSpec&) const = default;
+};
+
 struct DeviceClass {
   std::string name;
   DeviceKind kind = DeviceKind::kAccelerator;
-  double launch_seconds = 0;  // busy time added after each op of non-zero time
-  double speed = 1;           // relative to the device that a graph's single op times were measured on
+  std::optional<DeviceSpec> spec;  // absent = times must be given
+  double launch_seconds = 0;       // busy time added after each op of non-zero time
+  double speed = 1;                // relative to the device that a graph's single op times were measured on
 };
 
 struct Device {

@@ -4,6 +4,7 @@
 // format of an input is recognised from its content; `Format` forces it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ enum class Format {
   kOpChainCsv,       // ops in order with cpu and gpu times
   kOpTypesCsv,       // operator types with cpu and gpu times
   kPyTorchTrace,     // Chrome trace of the PyTorch profiler, old form or Kineto
+  kOnnx,             // ONNX model, weights inside or beside it
 };
 
 std::string_view name(Format format);
@@ -40,10 +42,11 @@ std::string formatNames();
 using Warnings = std::vector<std::string>;
 
 struct ReadOptions {
-  std::optional<Format> format;          // absent = recognise
-  std::optional<std::string> time_unit;  // "s", "ms" or "us": overrides a foreign file's unit
-  bool merge_edges = false;              // Moirai: join edges of one producer whose matrices are equal
-  std::optional<PackRule> pack;          // op chains: merge ops that follow one another
+  std::optional<Format> format;              // absent = recognise
+  std::optional<std::string> time_unit;      // "s", "ms" or "us": overrides a foreign file's unit
+  bool merge_edges = false;                  // Moirai: join edges of one producer whose matrices are equal
+  std::optional<PackRule> pack;              // op chains: merge ops that follow one another
+  std::map<std::string, std::int64_t> dims;  // ONNX: values of symbolic dimensions
 };
 
 // A graph that has no devices of its own, with the op times it carries.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,25 @@ namespace allot {
 enum class Phase : std::uint8_t { kForward, kBackward, kUpdate };
 
 std::string_view name(Phase phase);
+
+// The arithmetic an op does its work in; it decides which peak of a device holds.
+enum class DataType : std::uint8_t {
+  kUnknown,
+  kFloat64,
+  kFloat32,
+  kFloat16,
+  kBFloat16,
+  kFloat8,
+  kFloat4,
+  kInt8,
+  kInt4,
+  kOther,  // wide integers, truth values, text
+};
+inline constexpr std::size_t kDataTypeCount = 10;
+
+// "fp64", "fp32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "other"; "" for kUnknown.
+std::string_view name(DataType type);
+std::optional<DataType> dataTypeFromName(std::string_view name);
 
 // Compressed rows: row i is items[begin[i] .. begin[i + 1]).
 template <class T>
@@ -48,6 +68,11 @@ class OpGraph {
   std::vector<std::int64_t> op_memory_bytes;  // held while the op is placed, besides weights
   std::vector<std::int64_t> op_weight_bytes;
   std::vector<std::int64_t> op_workspace_bytes;  // held while the op runs
+  // What a cost model needs besides flops: memory traffic, weights included, and the arithmetic.
+  std::vector<std::int64_t> op_read_bytes, op_written_bytes;
+  std::vector<DataType> op_data_type;
+  // 1 = a reader could not tell flops or traffic; such an op may not be priced from them.
+  std::vector<std::uint8_t> op_cost_unknown;
 
   // One entry per tensor.
   std::vector<OpId> tensor_producer;

@@ -37,6 +37,10 @@ void append(Problem& all, const Problem& one, const std::string& prefix) {
     to.op_memory_bytes[op] = from.op_memory_bytes[i];
     to.op_weight_bytes[op] = from.op_weight_bytes[i];
     to.op_workspace_bytes[op] = from.op_workspace_bytes[i];
+    to.op_read_bytes[op] = from.op_read_bytes[i];
+    to.op_written_bytes[op] = from.op_written_bytes[i];
+    to.op_data_type[op] = from.op_data_type[i];
+    to.op_cost_unknown[op] = from.op_cost_unknown[i];
   }
   all.op_seconds.insert(all.op_seconds.end(), one.op_seconds.begin(), one.op_seconds.end());
   const std::size_t cells = one.deviceCount() * one.deviceCount();

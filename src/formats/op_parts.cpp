@@ -116,6 +116,22 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
     ALLOT_TRY(const JsonNode child, node.at("flops"));
     ALLOT_TRY(graph_.op_flops[i], child.nonNegative());
   }
+  ALLOT_CHECK(readBytes(node, "read", graph_.op_read_bytes[i]));
+  ALLOT_CHECK(readBytes(node, "written", graph_.op_written_bytes[i]));
+  if (node.has("dtype")) {
+    ALLOT_TRY(const JsonNode child, node.at("dtype"));
+    ALLOT_TRY(const std::string_view text, child.string());
+    const auto type = dataTypeFromName(text);
+    if (!type)
+      return child.fail(fmt::format("unknown dtype \"{}\"", text),
+                        "use fp64, fp32, fp16, bf16, fp8, fp4, int8, int4 or other");
+    graph_.op_data_type[i] = *type;
+  }
+  if (node.has("cost-unknown")) {
+    ALLOT_TRY(const JsonNode child, node.at("cost-unknown"));
+    ALLOT_TRY(const bool unknown, child.boolean());
+    graph_.op_cost_unknown[i] = unknown ? 1 : 0;
+  }
   if (node.has("model")) {
     ALLOT_TRY(const JsonNode child, node.at("model"));
     ALLOT_TRY(const std::string model, child.label());
@@ -196,6 +212,10 @@ void writeOpParts(const OpGraph& graph, OpId op, bool with_model, JsonWriter& ou
   if (graph.op_memory_bytes[i] != 0) out.field("memory", graph.op_memory_bytes[i]);
   if (graph.op_weight_bytes[i] != 0) out.field("weights", graph.op_weight_bytes[i]);
   if (graph.op_workspace_bytes[i] != 0) out.field("workspace", graph.op_workspace_bytes[i]);
+  if (graph.op_read_bytes[i] != 0) out.field("read", graph.op_read_bytes[i]);
+  if (graph.op_written_bytes[i] != 0) out.field("written", graph.op_written_bytes[i]);
+  if (graph.op_data_type[i] != DataType::kUnknown) out.field("dtype", name(graph.op_data_type[i]));
+  if (graph.op_cost_unknown[i] != 0) out.field("cost-unknown", true);
   if (with_model) out.field("model", graph.model_name[graph.op_model[i].index()]);
   if (graph.op_phase[i] != Phase::kForward) out.field("phase", name(graph.op_phase[i]));
   if (graph.op_group[i].valid()) out.field("group", graph.group_name[graph.op_group[i].index()]);

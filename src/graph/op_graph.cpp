@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <queue>
 
 #include "allot/graph.h"
@@ -20,6 +21,23 @@ std::string_view name(Phase phase) {
   return "?";
 }
 
+namespace {
+
+constexpr std::array<std::string_view, kDataTypeCount> kDataTypeNames{"",    "fp64", "fp32", "fp16", "bf16",
+                                                                      "fp8", "fp4",  "int8", "int4", "other"};
+
+}  // namespace
+
+std::string_view name(DataType type) {
+  return kDataTypeNames[static_cast<std::size_t>(type)];
+}
+
+std::optional<DataType> dataTypeFromName(std::string_view name) {
+  const auto found = std::find(kDataTypeNames.begin() + 1, kDataTypeNames.end(), name);
+  if (found == kDataTypeNames.end()) return std::nullopt;
+  return static_cast<DataType>(found - kDataTypeNames.begin());
+}
+
 OpId OpGraph::addOp(std::string op) {
   const OpId id(op_name.size());
   op_name.push_back(std::move(op));
@@ -31,6 +49,10 @@ OpId OpGraph::addOp(std::string op) {
   op_memory_bytes.push_back(0);
   op_weight_bytes.push_back(0);
   op_workspace_bytes.push_back(0);
+  op_read_bytes.push_back(0);
+  op_written_bytes.push_back(0);
+  op_data_type.push_back(DataType::kUnknown);
+  op_cost_unknown.push_back(0);
   return id;
 }
 

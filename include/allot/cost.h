@@ -1,0 +1,48 @@
+// Times of ops and sizes on devices nobody has measured, and measured times where somebody has.
+//
+// Model: t = overhead + max(flops / (peak x efficiency), bytes / (bandwidth x efficiency)) by device class,
+// with the peak of the op's arithmetic and an efficiency by operator family. An estimate, and called so in
+// every output; measured times override it op by op. An op whose cost the reader could not tell is priced by
+// its traffic where that is known, and listed in `unpriced` always.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allot/cluster.h"
+#include "allot/formats.h"
+#include "allot/problem.h"
+#include "allot/result.h"
+
+namespace allot {
+
+// Measured seconds of ops by name and class; the class "" holds for every class that has no time of its own.
+struct MeasuredTimes {
+  std::string source;  // name of the file, for the provenance
+  std::map<std::string, std::vector<std::pair<std::string, double>>, std::less<>> by_op;
+};
+
+// CSV (op,class,seconds; a header row says the unit) or allot.profile/1.
+Result<MeasuredTimes> readTimes(std::string_view text, const std::string& file, Warnings& warnings);
+
+struct CostOptions {
+  const MeasuredTimes* measured = nullptr;
+  // Counts each op's outputs as its resident memory. Off where live memory follows the tensors themselves.
+  bool hold_activations = true;
+};
+
+struct CostReport {
+  std::size_t given = 0, measured = 0, estimated = 0;  // pairs of op and class
+  std::map<std::string, std::size_t> unpriced;         // op type -> ops whose cost is not known
+};
+
+// Fills the times of a graph that has none for every class of the cluster. Times the file gives stay. The
+// result goes to makeProblem; `provenance` there says in words where the times come from.
+Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster, const CostOptions& options);
+
+// One line, for example "estimated (roofline; a100-80gb, t4 from the catalogue of 2026-08), 12 ops measured".
+std::string provenanceText(const CostReport& report, const Cluster& cluster, const CostOptions& options);
+
+}  // namespace allot
