@@ -22,7 +22,7 @@ struct Arguments {
   std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack;
   std::vector<std::string> set, pin, forbid, together;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
-  bool table = false, prove = false;
+  bool table = false, prove = false, man_page = false;
 };
 
 // Families of options a verb takes.

@@ -7,6 +7,7 @@
 #include "allot/version.h"
 #include "base/json_writer.h"
 #include "common.h"
+#include "man_page.h"
 #include "report/options_doc.h"
 
 namespace allot::cli {
@@ -165,6 +166,8 @@ int runVersion(const Arguments& arguments) {
   std::string text = fmt::format("allot {} ({})\n", ALLOT_VERSION, ALLOT_GIT_HASH);
   if (arguments.options_doc) {
     text = optionsMarkdown();
+  } else if (arguments.man_page) {
+    text = manPage();
   } else if (arguments.json) {
     JsonWriter out;
     out.beginObject().field("version", ALLOT_VERSION).field("git", ALLOT_GIT_HASH).endObject();

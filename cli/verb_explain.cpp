@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "common.h"
 #include "report/explain.h"
+#include "report/layer_names.h"
 #include "search.h"
 
 namespace allot::cli {
@@ -36,6 +37,7 @@ class Printer {
   std::string text() {
     text_ = fmt::format("{}  {}\n\n", heading(fmt::format("{:<10}", name(problem_.goal()))),
                         valueText(problem_.goal(), what_.value));
+    layers();
     bottleneck();
     if (!what_.path.empty()) path();
     if (!what_.slack.empty()) slack();
@@ -74,6 +76,15 @@ class Printer {
       out.field("device", device(step.device));
       if (step.kind == PathStep::Kind::kTransfer) out.field("to", device(step.to));
       out.field("start", step.start).field("end", step.end).endObject();
+    }
+    out.endArray().key("layers").beginArray();
+    for (const LayerLine& line : layerLines(problem_, plan_.assignment)) {
+      out.beginObject()
+          .field("layers", line.layers)
+          .field("device", device(line.device))
+          .field("ops", static_cast<std::uint64_t>(line.ops))
+          .field("time", line.seconds)
+          .endObject();
     }
     out.endArray();
     if (!what_.slack.empty()) out.key("slack").beginObject();
@@ -126,6 +137,18 @@ class Printer {
   const std::string& op(OpId id) const { return problem_.graph.op_name[id.index()]; }
   const std::string& device(DeviceId id) const { return problem_.cluster.devices[id.index()].name; }
   std::string peer(const CutPayment& cut) const { return cut.peer.valid() ? device(cut.peer) : "host"; }
+
+  void layers() {
+    const std::vector<LayerLine> lines = layerLines(problem_, plan_.assignment);
+    std::vector<std::vector<std::string>> rows{{"layers", "device", "ops", "time"}};
+    const std::size_t shown = verbose_ ? lines.size() : std::min<std::size_t>(24, lines.size());
+    for (std::size_t i = 0; i < shown; ++i)
+      rows.push_back({lines[i].layers, device(lines[i].device), fmt::format("{}", lines[i].ops),
+                      secondsText(lines[i].seconds)});
+    text_ += tableText(rows);
+    if (shown < lines.size()) text_ += fmt::format("  (-v shows {} more)\n", lines.size() - shown);
+    text_ += "\n";
+  }
 
   void bottleneck() {
     const DeviceUse& use = plan_.devices[what_.bottleneck.index()];
@@ -235,14 +258,11 @@ class Printer {
 };
 
 Result<std::vector<OpId>> opsNamed(const Problem& problem, const std::string& wanted) {
-  std::vector<OpId> ops;
-  if (wanted.empty()) return ops;
-  const auto& names = problem.graph.op_name;
-  const auto found = std::find(names.begin(), names.end(), wanted);
-  if (found == names.end())
-    return usageError("--op", fmt::format("there is no op \"{}\"", wanted),
-                      "give the name of an op of the problem");
-  ops.emplace_back(static_cast<std::size_t>(found - names.begin()));
+  if (wanted.empty()) return std::vector<OpId>();
+  std::vector<OpId> ops = opsOfLayer(problem.graph, wanted);
+  if (ops.empty())
+    return usageError("--op", fmt::format("there is no op or layer \"{}\"", wanted),
+                      "give the name of an op, or its beginning up to a '.' or '/'");
   return ops;
 }
 

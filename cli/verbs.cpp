@@ -161,9 +161,10 @@ std::vector<CommandOption> makeOptions() {
   text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise,
        &A::noise);
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);
-  text("op", 0, "NAME", "explain this op", kOp, &A::op);
+  text("op", 0, "NAME", "explain this op, or all ops of this layer", kOp, &A::op);
   text("to", 0, "FORMAT", "what to write", kTo, &A::to, {"chrome", "dot", "json", "dnn-partitioning", "mps"});
   flag("options-doc", 0, "print docs/options.md", kOptionsDoc, &A::options_doc);
+  flag("man-page", 0, "print the manual page", kOptionsDoc, &A::man_page);
   return table;
 }
 

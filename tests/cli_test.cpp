@@ -346,6 +346,14 @@ TEST_F(Cli, PlansTheExamples) {
             0);
 }
 
+TEST_F(Cli, ManPageNamesEveryVerb) {
+  const Answer answer = run("version --man-page");
+  EXPECT_EQ(answer.code, 0);
+  for (const char* verb : {"import", "plan", "check", "compare", "simulate", "explain", "export", "demo"})
+    EXPECT_NE(answer.out.find(std::string(".SS \"allot ") + verb), std::string::npos) << verb;
+  EXPECT_NE(answer.out.find("\\fB\\-\\-link\\-mode\\fR"), std::string::npos);
+}
+
 TEST(OptionsPage, IsUpToDate) {
   EXPECT_EQ(slurp(fs::path(ALLOT_SOURCE_DIR) / "docs/options.md"), allot::optionsMarkdown())
       << "refresh it: build/debug/allot version --options-doc > docs/options.md";
