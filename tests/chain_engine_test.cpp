@@ -9,6 +9,7 @@
 #include "allot/table.h"
 #include "support/random_pipeline.h"
 #include "support/random_problem.h"
+#include "support/scale.h"
 #include "support/wide_graphs.h"
 
 namespace allot {
@@ -16,12 +17,6 @@ namespace {
 
 bool near(double a, double b) {
   return std::fabs(a - b) <= 1e-9 * std::max({1e-30, std::fabs(a), std::fabs(b)});
-}
-
-// ALLOT_PROPERTY_SCALE multiplies the number of random problems.
-std::uint64_t scaled(double problems) {
-  const char* scale = std::getenv("ALLOT_PROPERTY_SCALE");
-  return static_cast<std::uint64_t>(problems * (scale != nullptr ? std::atof(scale) : 1));
 }
 
 RunOptions chainOnly(std::uint32_t threads = 1) {

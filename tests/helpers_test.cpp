@@ -20,6 +20,7 @@
 #include "solve/helpers/library.h"
 #include "support/brute_force.h"
 #include "support/random_problem.h"
+#include "support/scale.h"
 #include "support/stop_time.h"
 
 namespace allot {
@@ -103,9 +104,7 @@ class HelperTest : public testing::TestWithParam<std::string> {
 // The random problems have memory limits, permissions, links that differ by direction, both overlap rules and
 // both training loads. By-link models are relaxations: their bound holds, their value may not be least.
 TEST_P(HelperTest, AgreesWithEnumeration) {
-  const char* scale = std::getenv("ALLOT_PROPERTY_SCALE");
-  const auto problems = static_cast<std::uint64_t>(300 * (scale != nullptr ? std::atof(scale) : 1));
-  for (std::uint64_t seed = 0; seed < problems; ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled(300); ++seed) {
     const Problem problem = freeProblem(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
     const std::optional<double> best = bruteForce(problem);
@@ -223,9 +222,7 @@ TEST(Helpers, ChosenFolderIsTheOnlyOne) {
 // than the other attains.
 TEST(Helpers, ProofsOfBothAgree) {
   if (const std::string missing = missingHelpers(); !missing.empty()) GTEST_SKIP() << missing;
-  const char* scale = std::getenv("ALLOT_PROPERTY_SCALE");
-  const auto problems = static_cast<std::uint64_t>(10 * (scale != nullptr ? std::atof(scale) : 1));
-  for (std::uint64_t seed = 0; seed < problems; ++seed) {
+  for (std::uint64_t seed = 0; seed < scaled(10); ++seed) {
     Problem problem = randomProblem(seed, Goal::kThroughput, {18, 4});
     Modes modes = problem.modes;
     modes.contiguity = Contiguity::kNone;

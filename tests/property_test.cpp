@@ -8,17 +8,16 @@
 #include "allot/allot.h"
 #include "support/brute_force.h"
 #include "support/random_problem.h"
+#include "support/scale.h"
 
 namespace allot {
 namespace {
 
 constexpr double kTolerance = 1e-9;
 
-// 10,000 problems by default: 3 goals x 10 shards, each with its own seeds. ALLOT_PROPERTY_SCALE multiplies
-// them.
+// 10,000 problems by default: 3 goals x 10 shards, each with its own seeds.
 std::uint64_t problemsPerShard() {
-  const char* scale = std::getenv("ALLOT_PROPERTY_SCALE");
-  return static_cast<std::uint64_t>(334 * (scale != nullptr ? std::atof(scale) : 1));
+  return scaled(334);
 }
 
 struct Shard {

@@ -10,6 +10,7 @@
 #include "support/brute_force.h"
 #include "support/random_pipeline.h"
 #include "support/random_problem.h"
+#include "support/scale.h"
 
 namespace allot {
 namespace {
@@ -17,13 +18,6 @@ namespace {
 constexpr double kTolerance = 1e-9;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kShards = 20;
-
-// ALLOT_PROPERTY_SCALE multiplies the number of problems.
-std::uint64_t scaled(std::uint64_t problems) {
-  const char* scale = std::getenv("ALLOT_PROPERTY_SCALE");
-  return static_cast<std::uint64_t>(static_cast<double>(problems) *
-                                    (scale != nullptr ? std::atof(scale) : 1));
-}
 
 bool near(double a, double b) {
   return a == b || std::fabs(a - b) <= kTolerance * std::max({1e-30, std::fabs(a), std::fabs(b)});
