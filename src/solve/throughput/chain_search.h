@@ -83,6 +83,8 @@ class ChainSearch {
   template <std::size_t>
   friend class ChainWalker;
   template <std::size_t>
+  friend class GrowingStage;
+  template <std::size_t>
   friend class ChainRun;
 
   const PipelineModel& model_;

@@ -20,6 +20,7 @@
 #include "solve/throughput/chain_crew.h"
 #include "solve/throughput/chain_parts.h"
 #include "solve/throughput/chain_search.h"
+#include "solve/throughput/growing_stage.h"
 
 namespace allot {
 
@@ -35,24 +36,12 @@ class ChainWalker {
 
   ChainWalker(const ChainSearch& search, ChainShared& shared)
       : search_(search),
-        model_(search.model_),
         shared_(shared),
-        net_(search.model_.netCount()),
-        missing_(search.model_.itemCount()),
-        left_(search.model_.itemCount()),
-        member_(search.model_.itemCount()),
+        stage_(search),
         is_forced_(search.model_.itemCount()),
-        stash_held_(search.model_.stash_bytes.size()),
         sums_(search.model_.itemCount() + 1),
-        key_(search.packing_.words),
         lost_((search.model_.itemCount() + 1) * search.need_words_),
-        lost_work_(search.model_.itemCount() + 1) {
-    for (std::size_t e = 0; e < net_.size(); ++e) {
-      net_[e].ends = static_cast<std::uint32_t>(model_.net_items[e].size());
-      net_[e].producer = model_.net_producer[e];
-      net_[e].part = Q == 2 ? model_.net_rest[e] : 0;
-    }
-  }
+        lost_work_(search.model_.itemCount() + 1) {}
 
   std::vector<Added> added;       // ideals that this walker reached first
   std::vector<Arrival> arrivals;  // at the next barrier
@@ -69,9 +58,10 @@ class ChainWalker {
   bool walk(std::uint32_t ideal, const std::vector<Entry>& entries, std::uint32_t next, double cutoff,
             double forward_cutoff) {
     setCutoff(cutoff, forward_cutoff);
-    std::copy_n(shared_.table.key(ideal), key_.size(), key_.begin());
-    barrier_ = next;
-    place();
+    std::copy_n(shared_.table.key(ideal), stage_.key.size(), stage_.key.begin());
+    stage_.barrier = next;
+    stage_.place();
+    std::fill(is_forced_.begin(), is_forced_.end(), 0);
     for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
       if (part_ != nullptr && part_->option != o) continue;
       steps_from_.clear();
@@ -87,9 +77,10 @@ class ChainWalker {
   bool walkFrom(std::uint32_t x, std::span<const Arrival> from, std::uint32_t next, double cutoff,
                 double forward_cutoff) {
     setCutoff(cutoff, forward_cutoff);
-    search_.keyBefore(x, key_);
-    barrier_ = next;
-    place();
+    search_.keyBefore(x, stage_.key);
+    stage_.barrier = next;
+    stage_.place();
+    std::fill(is_forced_.begin(), is_forced_.end(), 0);
     steps_from_.clear();
     for (const Arrival& arrival : from) addStep(arrival);
     chooseOption(from.front().option);
@@ -97,14 +88,8 @@ class ChainWalker {
   }
 
  private:
-  static constexpr std::size_t kY = CapacityWindow::kMost;
-  using Works = std::array<double, kY>;
-  struct Net {
-    std::uint32_t ends = 0, producer = 0, part = 0;
-    std::uint32_t inside = 0;  // ends in the stage
-    std::uint32_t later = 0;   // ends in later stages
-    double send = 0, receive = 0;
-  };
+  static constexpr std::size_t kY = GrowingStage<Q>::kY;
+  using Works = typename GrowingStage<Q>::Works;
   struct Frame {
     std::uint32_t at, end;
     bool given;  // another thread has taken the candidates behind `at`
@@ -117,28 +102,23 @@ class ChainWalker {
   };
 
   const ChainSearch& search_;
-  const PipelineModel& model_;
   ChainShared& shared_;
-  std::vector<Net> net_;
-  std::vector<std::uint32_t> missing_, left_, member_, is_forced_, stash_held_;
-  std::vector<std::uint32_t> candidates_, first_candidates_, forced_;
+  GrowingStage<Q> stage_;
+  std::vector<std::uint32_t> is_forced_;  // by item
+  std::vector<std::uint32_t> forced_;     // items that start the stage
   std::vector<Frame> stack_;
   std::vector<Sums> sums_;
-  std::vector<std::uint64_t> key_;
   std::vector<std::uint64_t> lost_;  // [depth * words]: items that the stage can no longer hold
   std::vector<Works> lost_work_;     // by depth
   std::size_t walk_ = 0;
   const WalkPart* part_ = nullptr;
   const StageOption* option_ = nullptr;
-  std::size_t pool_ = UINT32_MAX;
   std::vector<Step> steps_from_;
   Sums least_;  // of each sum the least over all steps
-  std::uint32_t barrier_ = kNoBarrier;
   std::array<double, Q> cutoff_{};
   double busy_limit_ = 0;  // most time that a device may be busy
-  Works placed_work_{}, room_{}, allowed_loss_{};
+  Works room_{}, allowed_loss_{};
   bool loss_counts_ = true;
-  std::uint32_t placed_ = 0;
   std::uint64_t steps_ = 0;
 
   bool goOn() {
@@ -162,42 +142,14 @@ class ChainWalker {
     if (next >= 0) steps_from_.push_back({from, static_cast<std::uint32_t>(next), 0, 0});
   }
 
-  // Sets up what all options share: the ideal of later stages.
-  void place() {
-    const IdealPacking& packing = search_.packing_;
-    std::fill(member_.begin(), member_.end(), 0);
-    std::fill(is_forced_.begin(), is_forced_.end(), 0);
-    for (Net& net : net_) net.inside = net.later = 0;
-    std::fill(stash_held_.begin(), stash_held_.end(), 0);
-    placed_work_.fill(0);
-    placed_ = 0;
-    for (std::size_t c = 0; c < packing.chains.size(); ++c) {
-      const std::uint32_t held = packing.held(key_.data(), c);
-      for (std::uint32_t i = 0; i < held; ++i) {
-        const std::uint32_t v = packing.chains[c][i];
-        member_[v] = 1;
-        ++placed_;
-        for (const std::uint32_t e : model_.item_nets[v]) ++net_[e].later;
-        for (std::size_t y = 0; y < kY; ++y) placed_work_[y] += search_.window_.work(v, y);
-      }
-    }
-    first_candidates_.clear();
-    for (std::uint32_t v = 0; v < left_.size(); ++v) {
-      left_[v] = 0;
-      for (const std::uint32_t u : model_.after[v]) left_[v] += 1 - member_[u];
-      if (left_[v] == 0 && !member_[v] && v != barrier_) first_candidates_.push_back(v);
-    }
-  }
-
   // Makes the stages of one option. `arrived`: they start with x, what comes before it being in the steps.
   bool walkOption(bool arrived, std::uint32_t x) {
     sortSteps();
     measureRoom();
-    candidates_ = first_candidates_;
-    missing_ = left_;
+    stage_.restart();
     sums_[0] = {};
     forced_.clear();
-    const std::vector<std::uint64_t> start_key = key_;
+    const std::vector<std::uint64_t> start_key = stage_.key;
     if (arrived) force(x, NetSide::kAhead);
     const bool stays = enterForced();
     bool whole = true;
@@ -210,12 +162,11 @@ class ChainWalker {
       if (whole && (forced_.empty() || alive(sums_[0]))) whole = walkCandidates();
     }
     if (!whole) return false;
-    if (barrier_ != kNoBarrier && part_ == nullptr) arrive();
-    key_ = start_key;
+    if (stage_.barrier != kNoBarrier && part_ == nullptr) arrive();
+    stage_.key = start_key;
     for (const std::uint32_t v : forced_) {
       is_forced_[v] = 0;
-      for (const std::uint32_t e : model_.item_nets[v]) net_[e].inside = 0;
-      for (const std::uint32_t t : model_.item_stashes[v]) stash_held_[t] = 0;
+      stage_.forget(v);
     }
     return true;
   }
@@ -227,21 +178,21 @@ class ChainWalker {
     std::fill_n(lost_.begin(), search_.need_words_, 0);
     lost_work_[0].fill(0);
     // Whatever needs the barrier stays behind it.
-    if (barrier_ != kNoBarrier) lose(barrier_, 0);
+    if (stage_.barrier != kNoBarrier) lose(stage_.barrier, 0);
     if (part_ != nullptr) {
       for (const std::uint32_t chosen : part_->path) {
-        for (; at < chosen; ++at) lose(candidates_[at], depth);
-        stack_.push_back({at, static_cast<std::uint32_t>(candidates_.size()), true});
-        enter(candidates_[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
+        for (; at < chosen; ++at) lose(stage_.candidates[at], depth);
+        stack_.push_back({at, static_cast<std::uint32_t>(stage_.candidates.size()), true});
+        stage_.enter(stage_.candidates[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
         inheritLoss(++depth);
         ++at;
       }
-      for (; at < part_->first; ++at) lose(candidates_[at], depth);
+      for (; at < part_->first; ++at) lose(stage_.candidates[at], depth);
     }
     for (;;) {
-      if (at < candidates_.size() && lossFits(depth)) {
-        stack_.push_back({at, static_cast<std::uint32_t>(candidates_.size()), false});
-        enter(candidates_[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
+      if (at < stage_.candidates.size() && lossFits(depth)) {
+        stack_.push_back({at, static_cast<std::uint32_t>(stage_.candidates.size()), false});
+        stage_.enter(stage_.candidates[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
         ++depth;
         ++pairs;
         if ((++steps_ & 63) == 0) {
@@ -261,8 +212,8 @@ class ChainWalker {
       const Frame frame = stack_.back();
       stack_.pop_back();
       --depth;
-      lose(candidates_[frame.at], depth);
-      leave(candidates_[frame.at], frame.end);
+      lose(stage_.candidates[frame.at], depth);
+      stage_.leave(stage_.candidates[frame.at], frame.end);
       at = frame.given ? frame.end : frame.at + 1;
     }
   }
@@ -282,17 +233,17 @@ class ChainWalker {
   // Enters all that is left before the barrier and keeps the stage as an arrival for each step.
   void arrive() {
     for (const std::uint32_t v : search_.order_) {
-      if (v == barrier_) break;
-      if (member_[v] || is_forced_[v]) continue;
+      if (v == stage_.barrier) break;
+      if (stage_.member[v] || is_forced_[v]) continue;
       force(v, NetSide::kBoth);
       if (!alive(sums_[0])) return;
     }
     // Of the barrier's own nets only those towards the start of the walk are settled.
     Sums sums = sums_[0];
-    enter(barrier_, sums_[0], sums_[1], NetSide::kBehind);
+    stage_.enter(stage_.barrier, sums_[0], sums_[1], NetSide::kBehind);
     for (std::size_t q = 0; q < Q; ++q) sums.transfer[q] = sums_[1].transfer[q];
     sums.stash = sums_[1].stash;
-    forced_.push_back(barrier_);
+    forced_.push_back(stage_.barrier);
     for (const Step& step : steps_from_) {
       Arrival arrival = step.from;
       Sums& all = arrival.sums;
@@ -314,12 +265,7 @@ class ChainWalker {
 
   void chooseOption(std::uint32_t option) {
     option_ = &search_.options_[option];
-    if (pool_ == option_->pool) return;
-    pool_ = option_->pool;
-    for (std::size_t e = 0; e < net_.size(); ++e) {
-      net_[e].send = model_.cost(e, pool_, true);
-      net_[e].receive = model_.cost(e, pool_, false);
-    }
+    stage_.choosePool(option_->pool);
   }
 
   // Steps to one state side by side, the lightest first.
@@ -355,9 +301,9 @@ class ChainWalker {
         const double before = busy_limit_ * search_.capacity_[step.from.from.state * kY + y];
         const double behind = busy_limit_ * search_.capacity_[step.next * kY + y];
         // Work that was left when the stage began: that of the arrival is among what is placed by now.
-        const double left = search_.window_.total(y) - placed_work_[y] + sums.work[y];
+        const double left = search_.window_.total(y) - stage_.placed_work[y] + sums.work[y];
         // Device time that may be spent beyond what the items would need at the best use of the devices.
-        const double room = before - left - (search_.window_.weight(y, pool_) * busy - sums.work[y]);
+        const double room = before - left - (search_.window_.weight(y, stage_.pool) * busy - sums.work[y]);
         room_[y] = std::max(room_[y], room + search_.slack_[y]);
         allowed_loss_[y] = std::max(allowed_loss_[y], behind + search_.slack_[y]);
       }
@@ -365,12 +311,12 @@ class ChainWalker {
     // Where the devices behind could do all that is left, nothing that is left out is too much.
     loss_counts_ = false;
     for (std::size_t y = 0; y < search_.window_.size(); ++y)
-      loss_counts_ = loss_counts_ || search_.window_.total(y) - placed_work_[y] > allowed_loss_[y];
+      loss_counts_ = loss_counts_ || search_.window_.total(y) - stage_.placed_work[y] > allowed_loss_[y];
   }
 
   void force(std::uint32_t v, NetSide side) {
-    enter(v, sums_[0], sums_[1], side);
-    std::erase(candidates_, v);
+    stage_.enter(v, sums_[0], sums_[1], side);
+    std::erase(stage_.candidates, v);
     sums_[0] = sums_[1];
     forced_.push_back(v);
     is_forced_[v] = 1;
@@ -381,12 +327,12 @@ class ChainWalker {
   // the barrier is among them.
   bool enterForced() {
     for (const std::uint32_t x : search_.order_) {
-      if (member_[x] || is_forced_[x]) continue;
+      if (stage_.member[x] || is_forced_[x]) continue;
       bool needed = false;
       for (std::size_t y = 0; y < search_.window_.size(); ++y)
         needed = needed || search_.without_[x * kY + y] < search_.window_.total(y) - allowed_loss_[y];
       if (!needed) continue;
-      if (x == barrier_) return false;
+      if (x == stage_.barrier) return false;
       force(x, NetSide::kBoth);
     }
     return true;
@@ -422,53 +368,6 @@ class ChainWalker {
     }
   }
 
-  // `side`: which nets of the item count; all but those of a barrier always do.
-  void enter(std::uint32_t v, const Sums& from, Sums& to, NetSide side) {
-    to = from;
-    const std::size_t at = v * model_.poolCount() + pool_;
-    if constexpr (Q == 2) {
-      to.compute[0] += model_.seconds[at] - model_.rest_seconds[at];
-      to.compute[1] += model_.seconds[at] < kCannotRun ? model_.rest_seconds[at] : kCannotRun;
-    } else {
-      to.compute[0] += model_.seconds[at];
-    }
-    for (std::size_t y = 0; y < kY; ++y) to.work[y] += search_.window_.work(v, y);
-    to.resident += model_.resident[v];
-    to.weights += model_.weights[v];
-    to.trains = to.trains || model_.trains[v] != 0;
-    for (const std::uint32_t e : model_.item_nets[v]) {
-      Net& net = net_[e];
-      if (side != NetSide::kBoth && search_.isBehind(e, v) != (side == NetSide::kBehind)) continue;
-      const bool sends = net.producer == v;
-      double& transfer = to.transfer[net.part];
-      if (net.inside == 0) {
-        transfer += sends ? net.send : net.receive;
-        if (net.later > 0) to.fixed[net.part] += std::min(net.send, net.receive);
-      } else if (sends) {
-        transfer += net.send - net.receive;
-      }
-      if (++net.inside == net.ends) transfer -= net.send;
-    }
-    for (const std::uint32_t t : model_.item_stashes[v]) {
-      if (side != NetSide::kBoth && search_.isStashBehind(t, v) != (side == NetSide::kBehind)) continue;
-      if (stash_held_[t]++ == 0) to.stash += model_.stash_bytes[t];
-    }
-    for (const std::uint32_t u : model_.before[v]) {
-      if (--missing_[u] == 0 && u != barrier_) candidates_.push_back(u);
-    }
-    const IdealPacking::Place& place = search_.packing_.places[v];
-    key_[place.word] += std::uint64_t{1} << place.shift;
-  }
-
-  void leave(std::uint32_t v, std::uint32_t candidates) {
-    candidates_.resize(candidates);
-    for (const std::uint32_t u : model_.before[v]) ++missing_[u];
-    for (const std::uint32_t e : model_.item_nets[v]) --net_[e].inside;
-    for (const std::uint32_t t : model_.item_stashes[v]) --stash_held_[t];
-    const IdealPacking::Place& place = search_.packing_.places[v];
-    key_[place.word] -= std::uint64_t{1} << place.shift;
-  }
-
   double together(double compute, double transfer) const {
     return search_.overlap_sum_ ? compute + transfer : std::max(compute, transfer);
   }
@@ -483,7 +382,7 @@ class ChainWalker {
       busy += sums.compute[q] + (search_.overlap_sum_ ? sums.fixed[q] : 0);
     }
     for (std::size_t y = 0; y < search_.window_.size(); ++y) {
-      if (search_.window_.weight(y, pool_) * busy - sums.work[y] > room_[y]) return false;
+      if (search_.window_.weight(y, stage_.pool) * busy - sums.work[y] > room_[y]) return false;
     }
     return true;
   }
@@ -494,7 +393,7 @@ class ChainWalker {
 
   bool workLeftFits(const Sums& sums, std::uint32_t next) const {
     for (std::size_t y = 0; y < search_.window_.size(); ++y) {
-      const double left = search_.window_.total(y) - placed_work_[y] - sums.work[y];
+      const double left = search_.window_.total(y) - stage_.placed_work[y] - sums.work[y];
       if (left > busy_limit_ * search_.capacity_[next * kY + y] + search_.slack_[y]) return false;
     }
     return true;
@@ -541,12 +440,12 @@ class ChainWalker {
       if (!any) continue;
       if (!looked_up) {
         bool is_new = false;
-        target = shared_.table.insert(key_.data(), is_new);
+        target = shared_.table.insert(stage_.key.data(), is_new);
         if (target == IdealTable::kFull) {
           shared_.full = true;
           return false;
         }
-        if (is_new) added.push_back({target, placed_ + static_cast<std::uint32_t>(items)});
+        if (is_new) added.push_back({target, stage_.placed + static_cast<std::uint32_t>(items)});
         looked_up = true;
       }
       shared_.table.lower(target, next, best);

@@ -1,0 +1,160 @@
+// The stage that a walk through ideals is making: its items, its sums, and what may come next.
+//
+// A stage grows towards the start of the graph: an item may enter once all its consumers are in the stage or
+// in later ones. Entering and leaving cost the nets and predecessors of one item. Q = 1, or 2 where forward
+// and rest are valued apart (max-parts).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "solve/throughput/chain_parts.h"
+#include "solve/throughput/chain_search.h"
+
+namespace allot {
+
+template <std::size_t Q>
+class GrowingStage {
+ public:
+  static constexpr std::size_t kY = CapacityWindow::kMost;
+  using Sums = ChainSums<Q>;
+  using Works = std::array<double, kY>;
+
+  explicit GrowingStage(const ChainSearch& search)
+      : key(search.packing_.words),
+        member(search.model_.itemCount()),
+        search_(search),
+        model_(search.model_),
+        nets_(search.model_.netCount()),
+        missing_(search.model_.itemCount()),
+        left_(search.model_.itemCount()),
+        stash_held_(search.model_.stash_bytes.size()) {
+    for (std::size_t e = 0; e < nets_.size(); ++e) {
+      nets_[e].ends = static_cast<std::uint32_t>(model_.net_items[e].size());
+      nets_[e].producer = model_.net_producer[e];
+      nets_[e].part = Q == 2 ? model_.net_rest[e] : 0;
+    }
+  }
+
+  std::vector<std::uint32_t> candidates;  // items that may enter next
+  std::vector<std::uint64_t> key;         // the ideal of this stage and later ones
+  std::vector<std::uint32_t> member;      // by item: in a later stage
+  std::uint32_t barrier = kNoBarrier;     // never a candidate
+  std::size_t pool = UINT32_MAX;
+  Works placed_work{};  // of later stages
+  std::uint32_t placed = 0;
+
+  // Begins anew behind the ideal of `key`, with nothing in the stage, whatever its option.
+  void place() {
+    const IdealPacking& packing = search_.packing_;
+    std::fill(member.begin(), member.end(), 0);
+    for (Net& net : nets_) net.inside = net.later = 0;
+    std::fill(stash_held_.begin(), stash_held_.end(), 0);
+    placed_work.fill(0);
+    placed = 0;
+    for (std::size_t c = 0; c < packing.chains.size(); ++c) {
+      const std::uint32_t held = packing.held(key.data(), c);
+      for (std::uint32_t i = 0; i < held; ++i) {
+        const std::uint32_t v = packing.chains[c][i];
+        member[v] = 1;
+        ++placed;
+        for (const std::uint32_t e : model_.item_nets[v]) ++nets_[e].later;
+        for (std::size_t y = 0; y < kY; ++y) placed_work[y] += search_.window_.work(v, y);
+      }
+    }
+    first_candidates_.clear();
+    for (std::uint32_t v = 0; v < left_.size(); ++v) {
+      left_[v] = 0;
+      for (const std::uint32_t u : model_.after[v]) left_[v] += 1 - member[u];
+      if (left_[v] == 0 && !member[v] && v != barrier) first_candidates_.push_back(v);
+    }
+  }
+
+  // Costs of nets are those of this pool.
+  void choosePool(std::size_t chosen) {
+    if (pool == chosen) return;
+    pool = chosen;
+    for (std::size_t e = 0; e < nets_.size(); ++e) {
+      nets_[e].send = model_.cost(e, pool, true);
+      nets_[e].receive = model_.cost(e, pool, false);
+    }
+  }
+
+  // Nothing in the stage, all that may be first as candidates.
+  void restart() {
+    candidates = first_candidates_;
+    missing_ = left_;
+  }
+
+  // `side`: which nets of the item count; all but those of a barrier always do.
+  void enter(std::uint32_t v, const Sums& from, Sums& to, NetSide side) {
+    to = from;
+    const std::size_t at = v * model_.poolCount() + pool;
+    if constexpr (Q == 2) {
+      to.compute[0] += model_.seconds[at] - model_.rest_seconds[at];
+      to.compute[1] += model_.seconds[at] < kCannotRun ? model_.rest_seconds[at] : kCannotRun;
+    } else {
+      to.compute[0] += model_.seconds[at];
+    }
+    for (std::size_t y = 0; y < kY; ++y) to.work[y] += search_.window_.work(v, y);
+    to.resident += model_.resident[v];
+    to.weights += model_.weights[v];
+    to.trains = to.trains || model_.trains[v] != 0;
+    for (const std::uint32_t e : model_.item_nets[v]) {
+      Net& net = nets_[e];
+      if (side != NetSide::kBoth && search_.isBehind(e, v) != (side == NetSide::kBehind)) continue;
+      const bool sends = net.producer == v;
+      double& transfer = to.transfer[net.part];
+      if (net.inside == 0) {
+        transfer += sends ? net.send : net.receive;
+        if (net.later > 0) to.fixed[net.part] += std::min(net.send, net.receive);
+      } else if (sends) {
+        transfer += net.send - net.receive;
+      }
+      if (++net.inside == net.ends) transfer -= net.send;
+    }
+    for (const std::uint32_t t : model_.item_stashes[v]) {
+      if (side != NetSide::kBoth && search_.isStashBehind(t, v) != (side == NetSide::kBehind)) continue;
+      if (stash_held_[t]++ == 0) to.stash += model_.stash_bytes[t];
+    }
+    for (const std::uint32_t u : model_.before[v]) {
+      if (--missing_[u] == 0 && u != barrier) candidates.push_back(u);
+    }
+    const IdealPacking::Place& place = search_.packing_.places[v];
+    key[place.word] += std::uint64_t{1} << place.shift;
+  }
+
+  // Undoes the last `enter`; so many candidates were there before it.
+  void leave(std::uint32_t v, std::uint32_t candidates_before) {
+    candidates.resize(candidates_before);
+    for (const std::uint32_t u : model_.before[v]) ++missing_[u];
+    for (const std::uint32_t e : model_.item_nets[v]) --nets_[e].inside;
+    for (const std::uint32_t t : model_.item_stashes[v]) --stash_held_[t];
+    const IdealPacking::Place& place = search_.packing_.places[v];
+    key[place.word] -= std::uint64_t{1} << place.shift;
+  }
+
+  // Takes out an item that stayed to the end; its candidates and key are the caller's.
+  void forget(std::uint32_t v) {
+    for (const std::uint32_t e : model_.item_nets[v]) nets_[e].inside = 0;
+    for (const std::uint32_t t : model_.item_stashes[v]) stash_held_[t] = 0;
+  }
+
+ private:
+  struct Net {
+    std::uint32_t ends = 0, producer = 0, part = 0;
+    std::uint32_t inside = 0;  // ends in the stage
+    std::uint32_t later = 0;   // ends in later stages
+    double send = 0, receive = 0;
+  };
+
+  const ChainSearch& search_;
+  const PipelineModel& model_;
+  std::vector<Net> nets_;
+  std::vector<std::uint32_t> missing_;  // by item: consumers that are neither in the stage nor behind it
+  std::vector<std::uint32_t> left_, first_candidates_;  // the same, and the candidates, of an empty stage
+  std::vector<std::uint32_t> stash_held_;               // by stash: items of the stage
+};
+
+}  // namespace allot
