@@ -74,11 +74,17 @@ std::vector<CourseStep> courseOf(const Problem& problem) {
     if (share > 0 && solver.accepts(problem)) course.push_back({&solver, share});
   };
   const bool events = isEvents(problem);
+  // On small graphs this rule takes milliseconds, and what comes behind the exact engine may take all the
+  // time.
+  constexpr std::string_view kRestarts = "local-search-restarts";
+  const bool small = problem.goal() == Goal::kThroughput && problem.unitCount() <= 100;
   for (const Solver& solver : solvers()) {
     const bool has_turns = std::any_of(kEventTurns.begin(), kEventTurns.end(),
                                        [&](const Turn& turn) { return turn.solver == solver.name; });
     // The search of these engines has taken the place of plain annealing.
     if (events && (has_turns || solver.name == "local-search")) continue;
+    if (small && solver.name == "exhaustive") add(*findSolver(kRestarts), shareOf(problem, kRestarts));
+    if (small && solver.name == kRestarts) continue;
     add(solver, shareOf(problem, solver.name));
   }
   for (const Turn& turn : kEventTurns) {

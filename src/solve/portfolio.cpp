@@ -52,9 +52,9 @@ std::vector<Solver> makeSolvers() {
   append(throughputSolvers());
   append(latencySolvers());
   append(completionSolvers());
+  append(slowBaselineSolvers());
   list.push_back({"local-search", "simulated annealing in seeded chains from the best plan so far",
                   "heuristic", always, solveLocalSearch});
-  append(slowBaselineSolvers());
   append(helperSolvers());
   return list;
 }
