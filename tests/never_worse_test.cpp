@@ -34,7 +34,7 @@ TEST_P(NeverWorse, ThanAnyRule) {
         by = rule.name;
       }
     }
-    // More than the rules had together: on a busy machine a run may wait long for its turn.
+    // Longer than any rule had: on a busy machine a run may wait for its turn.
     run.solver.clear();
     run.time_limit_seconds = 0.4;
     const SolveOutcome outcome = solve(problem, run);
