@@ -1,0 +1,32 @@
+// What parts of the catalogue share with each other.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allot/catalogue.h"
+
+namespace allot {
+
+// Lower case letters and digits alone: "RTX 3090" and "rtx-3090" are one name.
+std::string plainName(std::string_view name);
+
+// Up to `count` of `known` that differ least from `name`, nearest first; none that differ in most letters.
+std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& known,
+                                      std::size_t count);
+
+// "name" cpus with the assumed figures of a generic core.
+CatalogueDevice genericCpu(unsigned cores);
+
+inline constexpr unsigned kMaxGenericCores = 4096;
+// Assumed of a core where nothing is measured: 2.5 GHz with two 256-bit FMA units, and the share of memory
+// bandwidth that cores of the CPUs in the catalogue have (4.8 to 5.1 GB/s), but never less than 20 GB/s.
+inline constexpr double kCoreFp32PerSecond = 80e9;
+inline constexpr double kCoreBytesPerSecond = 5e9, kLeastCpuBytesPerSecond = 20e9;
+
+// Of starting one op, by vendor. NVIDIA: GEMM of AIConfigurator starts in 2.8 to 5.8 us; Intel: 21 us on Arc
+// B60; the others and CPUs: assumed.
+double overheadSeconds(std::string_view vendor, DeviceKind kind);
+
+}  // namespace allot
