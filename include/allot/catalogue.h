@@ -85,7 +85,11 @@ Result<Cluster> clusterFromShortForm(std::string_view text, std::string_view lin
 // like a path.
 bool looksLikeShortForm(std::string_view text);
 
-// A class with the device's figures, and a device of it.
+// A class with the device's figures.
 DeviceClass classOf(const CatalogueDevice& device);
+
+// A commented allot.cluster/1 file in YAML, for people to edit, that reads back to the same cluster. `notes`
+// go to its head as comments.
+std::string clusterYaml(const Cluster& cluster, std::span<const std::string> notes);
 
 }  // namespace allot

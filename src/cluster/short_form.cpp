@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 
@@ -151,19 +150,17 @@ class LinkMaker {
 
   // Two buses in a row are as fast as the slower one.
   void addPairs() {
-    const auto slower = [](const CatalogueLink& a, const CatalogueLink& b) -> const CatalogueLink& {
-      return a.bandwidth_bytes_per_second <= b.bandwidth_bytes_per_second ? a : b;
-    };
     for (std::uint32_t c = 0; c < items_.size(); ++c) {
       if (items_[c].device.kind == DeviceKind::kCpu) continue;
       add(LinkEnd::kClass, c, LinkEnd::kAny, 0, host_[c]);
       add(LinkEnd::kAny, 0, LinkEnd::kClass, c, host_[c]);
     }
+    // Of the two entries that match a pair, the sender's wins: right unless the receiver's bus is slower.
     for (std::uint32_t a = 0; a < items_.size(); ++a) {
       for (std::uint32_t b = 0; b < items_.size(); ++b) {
-        const CatalogueLink& link = slower(host_[a], host_[b]);
-        if (a == b || std::isinf(link.bandwidth_bytes_per_second)) continue;
-        add(LinkEnd::kClass, a, LinkEnd::kClass, b, link);
+        const bool slower = host_[b].bandwidth_bytes_per_second < host_[a].bandwidth_bytes_per_second;
+        if (slower && items_[a].device.kind != DeviceKind::kCpu)
+          add(LinkEnd::kClass, a, LinkEnd::kClass, b, host_[b]);
       }
     }
     addCpuPairs();
