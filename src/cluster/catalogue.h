@@ -1,6 +1,7 @@
 // What parts of the catalogue share with each other.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@ std::string plainName(std::string_view name);
 std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& known,
                                       std::size_t count);
 
-// "name" cpus with the assumed figures of a generic core.
+// A CPU with the assumed figures of generic cores.
 CatalogueDevice genericCpu(unsigned cores);
 
 inline constexpr unsigned kMaxGenericCores = 4096;
@@ -28,5 +29,12 @@ inline constexpr double kCoreBytesPerSecond = 5e9, kLeastCpuBytesPerSecond = 20e
 // Of starting one op, by vendor. NVIDIA: GEMM of AIConfigurator starts in 2.8 to 5.8 us; Intel: 21 us on Arc
 // B60; the others and CPUs: assumed.
 double overheadSeconds(std::string_view vendor, DeviceKind kind);
+
+// Joins the devices of one host. `bus` is by class what lies between a device and the host's memory, absent
+// for CPUs, which are the host. Transfers between two devices take the slower of their buses; CPUs are joined
+// by the link between sockets.
+void addHostLinks(Cluster& cluster, const std::vector<std::optional<CatalogueLink>>& bus);
+// Joins the devices of a class among themselves.
+void addPeerLink(Cluster& cluster, ClassId cls, const CatalogueLink& link);
 
 }  // namespace allot

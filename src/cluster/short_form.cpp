@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 
 #include "cluster/catalogue.h"
 
@@ -97,92 +96,26 @@ std::string rateText(const CatalogueLink& link) {
                      link.latency_seconds * 1e6);
 }
 
-class LinkMaker {
- public:
-  LinkMaker(Cluster& cluster, const std::vector<Item>& items, std::vector<std::string>& assumed)
-      : cluster_(cluster), items_(items), assumed_(assumed) {}
-
-  Result<void> fromCatalogue() {
-    for (const Item& item : items_) {
-      ALLOT_TRY(CatalogueLink host, hostLinkOf(item.device));
-      host_.push_back(std::move(host));
-    }
-    const bool alike = std::all_of(host_.begin(), host_.end(), [&](const CatalogueLink& link) {
-      return link.bandwidth_bytes_per_second == host_.front().bandwidth_bytes_per_second &&
-             link.latency_seconds == host_.front().latency_seconds;
-    });
-    if (alike)
-      add(LinkEnd::kAny, 0, LinkEnd::kAny, 0, host_.front());
-    else
-      addPairs();
-    for (std::uint32_t c = 0; c < items_.size(); ++c) {
-      if (items_[c].count < 2 || items_[c].device.peer_link.empty()) continue;
-      ALLOT_TRY(const CatalogueLink peer, catalogueLink(items_[c].device.peer_link));
-      add(LinkEnd::kClass, c, LinkEnd::kClass, c, peer);
-      assumed_.push_back(fmt::format("{}: joined by {}", cluster_.classes[c].name, rateText(peer)));
-    }
-    return {};
+Result<void> joinByCatalogue(const std::vector<Item>& items, Cluster& cluster,
+                             std::vector<std::string>& notes) {
+  std::vector<std::optional<CatalogueLink>> bus;
+  for (const Item& item : items) {
+    bus.emplace_back();
+    if (item.device.kind == DeviceKind::kCpu) continue;
+    const bool known = !item.device.host_link.empty();
+    ALLOT_TRY(bus.back(), catalogueLink(known ? item.device.host_link : usualHostLink(item.device.arch)));
+    notes.push_back(fmt::format("{}: host link {}{}", item.device.id, rateText(*bus.back()),
+                                known ? "" : ", assumed from its generation"));
   }
-
-  void everywhere(const CatalogueLink& link) { add(LinkEnd::kAny, 0, LinkEnd::kAny, 0, link); }
-
- private:
-  Cluster& cluster_;
-  const std::vector<Item>& items_;
-  std::vector<std::string>& assumed_;
-  std::vector<CatalogueLink> host_;  // by class
-
-  Result<CatalogueLink> hostLinkOf(const CatalogueDevice& device) {
-    const bool cpu = device.kind == DeviceKind::kCpu;
-    if (cpu) {
-      // The host itself: transfers to and from it take the other device's bus.
-      if (items_.size() == 1) return catalogueLink("numa");
-      CatalogueLink none;
-      none.bandwidth_bytes_per_second = std::numeric_limits<double>::infinity();
-      return none;
-    }
-    const bool known = !device.host_link.empty();
-    ALLOT_TRY(CatalogueLink link, catalogueLink(known ? device.host_link : usualHostLink(device.arch)));
-    assumed_.push_back(fmt::format("{}: host link {}{}", device.id, rateText(link),
-                                   known ? "" : ", assumed from its generation"));
-    return link;
+  addHostLinks(cluster, bus);
+  for (std::size_t c = 0; c < items.size(); ++c) {
+    if (items[c].count < 2 || items[c].device.peer_link.empty()) continue;
+    ALLOT_TRY(const CatalogueLink peer, catalogueLink(items[c].device.peer_link));
+    addPeerLink(cluster, ClassId(c), peer);
+    notes.push_back(fmt::format("{}: joined by {}", cluster.classes[c].name, rateText(peer)));
   }
-
-  // Two buses in a row are as fast as the slower one.
-  void addPairs() {
-    for (std::uint32_t c = 0; c < items_.size(); ++c) {
-      if (items_[c].device.kind == DeviceKind::kCpu) continue;
-      add(LinkEnd::kClass, c, LinkEnd::kAny, 0, host_[c]);
-      add(LinkEnd::kAny, 0, LinkEnd::kClass, c, host_[c]);
-    }
-    // Of the two entries that match a pair, the sender's wins: right unless the receiver's bus is slower.
-    for (std::uint32_t a = 0; a < items_.size(); ++a) {
-      for (std::uint32_t b = 0; b < items_.size(); ++b) {
-        const bool slower = host_[b].bandwidth_bytes_per_second < host_[a].bandwidth_bytes_per_second;
-        if (slower && items_[a].device.kind != DeviceKind::kCpu)
-          add(LinkEnd::kClass, a, LinkEnd::kClass, b, host_[b]);
-      }
-    }
-    addCpuPairs();
-  }
-
-  void addCpuPairs() {
-    const auto numa = catalogueLink("numa");
-    for (std::uint32_t a = 0; a < items_.size(); ++a) {
-      for (std::uint32_t b = 0; b < items_.size() && numa; ++b) {
-        const bool cpus =
-            items_[a].device.kind == DeviceKind::kCpu && items_[b].device.kind == DeviceKind::kCpu;
-        if (cpus && (a != b || items_[a].count > 1)) add(LinkEnd::kClass, a, LinkEnd::kClass, b, *numa);
-      }
-    }
-  }
-
-  void add(LinkEnd from_kind, std::uint32_t from, LinkEnd to_kind, std::uint32_t to,
-           const CatalogueLink& link) {
-    cluster_.links.push_back(
-        {from_kind, to_kind, from, to, link.latency_seconds, link.bandwidth_bytes_per_second});
-  }
-};
+  return {};
+}
 
 }  // namespace
 
@@ -204,12 +137,12 @@ Result<Cluster> clusterFromShortForm(std::string_view text, std::string_view lin
     }
     if (item.device.vendor == "any") notes.push_back(fmt::format("{}: {}", item.device.id, item.device.note));
   }
-  LinkMaker maker(cluster, items, notes);
   if (trim(link).empty()) {
-    ALLOT_CHECK(maker.fromCatalogue());
+    ALLOT_CHECK(joinByCatalogue(items, cluster, notes));
   } else {
     ALLOT_TRY(const CatalogueLink given, catalogueLink(trim(link)));
-    maker.everywhere(given);
+    cluster.links.push_back(
+        {LinkEnd::kAny, LinkEnd::kAny, 0, 0, given.latency_seconds, given.bandwidth_bytes_per_second});
   }
   if (assumed != nullptr) assumed->insert(assumed->end(), notes.begin(), notes.end());
   return cluster;
