@@ -126,8 +126,10 @@ std::optional<int> parseArguments(int argc, char** argv, Arguments& arguments) {
     sub->footer(footerOf(verb));
     if (!verb.positional.empty()) {
       CLI::Option* files =
-          sub->add_option(std::string(verb.name == "completion" ? "shell" : "files"), arguments.inputs,
-                          verb.choices.empty() ? "- is standard input" : "");
+          sub->add_option(verb.name == "completion" ? "shell"
+                          : verb.choices.empty()    ? "files"
+                                                    : "action",
+                          arguments.inputs, verb.choices.empty() ? "- is standard input" : "");
       files->required()->type_name(valueText(verb.positional, verb.choices));
       files->expected(static_cast<int>(verb.least),
                       verb.most == 0 ? CLI::detail::expected_max_vector_size : static_cast<int>(verb.most));

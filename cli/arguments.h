@@ -19,10 +19,10 @@ struct Arguments {
   // Options of the library's table, `--set` first, then by name.
   std::vector<std::pair<std::string, std::string>> options;
 
-  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack;
+  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack, link;
   std::vector<std::string> set, pin, forbid, together;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
-  bool table = false, prove = false, man_page = false;
+  bool table = false, prove = false, man_page = false, measure = false;
 };
 
 // Families of options a verb takes.
@@ -41,6 +41,7 @@ enum Family : unsigned {
   kOptionsDoc = 2048,
   kTable = 4096,
   kProve = 8192,
+  kDevices = 16384,  // options of `allot devices`
 };
 
 struct Verb {
@@ -81,6 +82,7 @@ int runCheck(const Arguments&);
 int runSimulate(const Arguments&);
 int runCompare(const Arguments&);
 int runAffinity(const Arguments&);
+int runDevices(const Arguments&);
 int runExplain(const Arguments&);
 int runExport(const Arguments&);
 int runDemo(const Arguments&);

@@ -59,6 +59,17 @@ std::vector<Verb> makeVerbs() {
        kJson | kReading | kModes,
        "affinity alexnet.csv resnet50.csv bert.csv\naffinity problem.json --json",
        runAffinity},
+      {"devices",
+       "list and show known devices, write a cluster to edit, detect this machine",
+       "ACTION NAME",
+       1,
+       0,
+       {"list", "show", "new", "detect"},
+       kJson | kOutput | kDevices,
+       "devices list nvidia\ndevices show A100-80GB\ndevices new 2xA100-80GB,1xT4,cpu:16 -o "
+       "rig.yaml\ndevices "
+       "detect --measure -o here.yaml",
+       runDevices},
       {"simulate",
        "value an assignment (and its orders, where it has them) and list what it violates",
        "PROBLEM PLAN",
@@ -163,6 +174,10 @@ std::vector<CommandOption> makeOptions() {
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);
   text("op", 0, "NAME", "explain this op, or all ops of this layer", kOp, &A::op);
   text("to", 0, "FORMAT", "what to write", kTo, &A::to, {"chrome", "dot", "json", "dnn-partitioning", "mps"});
+  text("link", 0, "LINK", "what joins the devices of a short form, for example pcie4, nvlink3 or 25GB/s,5us",
+       kDevices, &A::link);
+  flag("measure", 0, "detect: measure memory bandwidth and a matrix product, about two seconds", kDevices,
+       &A::measure);
   flag("options-doc", 0, "print docs/options.md", kOptionsDoc, &A::options_doc);
   flag("man-page", 0, "print the manual page", kOptionsDoc, &A::man_page);
   return table;

@@ -26,6 +26,7 @@ struct DeviceSpec {
   std::array<double, kDataTypeCount> peak_per_second{};  // operations by DataType, dense
   double memory_bytes_per_second = 0;
   double overhead_seconds = 0;  // of starting one op; part of the op's estimated time
+  double sustained = 1;         // share of the peaks that the power limit leaves under long load
 
   bool operator==(const DeviceSpec&) const = default;
 };

@@ -1,9 +1,10 @@
 // Times of ops and sizes on devices nobody has measured, and measured times where somebody has.
 //
-// Model: t = overhead + max(flops / (peak x efficiency), bytes / (bandwidth x efficiency)) by device class,
-// with the peak of the op's arithmetic and an efficiency by operator family. An estimate, and called so in
-// every output; measured times override it op by op. An op whose cost the reader could not tell is priced by
-// its traffic where that is known, and listed in `unpriced` always.
+// Model: t = overhead + max(c, m) + (1 - overlap) min(c, m) by device class, where c = flops / (peak x
+// efficiency) and m = bytes / (bandwidth x efficiency), with the peak of the op's arithmetic and constants by
+// operator family (src/cost/families.h). An estimate, and called so in every output; measured times override
+// it op by op. An op whose cost the reader could not tell is priced by its traffic where that is known, and
+// listed in `unpriced` always.
 #pragma once
 
 #include <map>
@@ -36,10 +37,12 @@ struct CostOptions {
 struct CostReport {
   std::size_t given = 0, measured = 0, estimated = 0;  // pairs of op and class
   std::map<std::string, std::size_t> unpriced;         // op type -> ops whose cost is not known
+  Warnings warnings;                                   // measured times that belong to no op or class
 };
 
-// Fills the times of a graph that has none for every class of the cluster. Times the file gives stay. The
-// result goes to makeProblem; `provenance` there says in words where the times come from.
+// Fills the times of a graph that has none for every class of the cluster; call once. Measured times go
+// before those the file gives, and these before estimates. Fails where an op has no time on a class and the
+// class no figures to estimate from. Sets `file.costs` to the provenance, which makeProblem hands on.
 Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster, const CostOptions& options);
 
 // One line, for example "estimated (roofline; a100-80gb, t4 from the catalogue of 2026-08), 12 ops measured".

@@ -28,6 +28,8 @@ constexpr std::array<Unit, 10> kBytes{{{"B", 1},
                                        {"GiB", 1073741824.0},
                                        {"TiB", 1099511627776.0}}};
 
+constexpr std::array<Unit, 4> kPrefixes{{{"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}}};
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -90,6 +92,25 @@ Result<double> parseBytesPerSecond(std::string_view text) {
   return parts.first * factor;
 }
 
+Result<double> parseOperationsPerSecond(std::string_view text) {
+  ALLOT_TRY(const auto parts, split(text, "312TFLOPS"));
+  std::string_view unit = parts.second;
+  if (unit.empty()) return parts.first;
+  const std::string_view whole = unit;
+  double factor = 1;
+  for (const Unit& prefix : kPrefixes) {
+    if (!unit.starts_with(prefix.name)) continue;
+    factor = prefix.factor;
+    unit.remove_prefix(prefix.name.size());
+    break;
+  }
+  if (unit != "FLOPS" && unit != "FLOP/s" && unit != "OPS" && unit != "OP/s") {
+    return badInput("", fmt::format("unknown unit \"{}\" in \"{}\"", whole, text),
+                    "write it as 312TFLOPS, 19.5 TFLOP/s or 624TOPS");
+  }
+  return parts.first * factor;
+}
+
 Result<double> parseShare(std::string_view text) {
   ALLOT_TRY(const auto parts, split(text, "5% or 0.05"));
   double share = parts.first;
@@ -130,6 +151,16 @@ std::string secondsText(double seconds) {
   if (size < 1e-3) return fmt::format("{:.4g} us", seconds * 1e6);
   if (size < 1) return fmt::format("{:.4g} ms", seconds * 1e3);
   return fmt::format("{:.4g} s", seconds);
+}
+
+std::string operationsPerSecondText(double rate) {
+  std::size_t step = 0;
+  while (step + 1 < kPrefixes.size() && rate >= kPrefixes[step + 1].factor) ++step;
+  return fmt::format("{:.4g} {}FLOPS", rate / kPrefixes[step].factor, kPrefixes[step].name);
+}
+
+std::string bytesPerSecondText(double rate) {
+  return fmt::format("{:.4g} GB/s", rate / 1e9);
 }
 
 std::string bytesText(double bytes) {

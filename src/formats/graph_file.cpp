@@ -114,7 +114,10 @@ Result<Problem> makeProblem(GraphFile file, const Cluster& cluster) {
       if (std::isnan(seconds)) {
         return badInput(fmt::format("op \"{}\"", problem.graph.op_name[i]),
                         fmt::format("no time on class \"{}\"", cls.name),
-                        "give \"time\" in seconds, or as {class: seconds}");
+                        cls.spec
+                            ? "give \"time\", or flops and traffic to estimate it from"
+                            : "give \"time\" in seconds or as {class: seconds}, measured times (--times), or "
+                              "a device of the catalogue for the class");
       }
       if (seconds > kMaxSeconds && seconds != kCannotRun) {
         return badInput(fmt::format("op \"{}\"", problem.graph.op_name[i]),
@@ -127,6 +130,7 @@ Result<Problem> makeProblem(GraphFile file, const Cluster& cluster) {
   problem.tensor_seconds.assign(problem.graph.tensorCount(), std::nan(""));
   problem.tensor_matrix.assign(problem.graph.tensorCount(), -1);
   problem.modes.goal = file.goal;
+  problem.costs = std::move(file.costs);
   ALLOT_CHECK(problem.finish());
   return problem;
 }

@@ -1,0 +1,15 @@
+# Puts the text of a file into a generated source: allot_embed(out.cpp symbol=file ...).
+# The generated file defines `extern const std::string_view symbol` in namespace allot for each pair.
+function(allot_embed output)
+  set(body "// Generated from the catalogue's tables.\n#include <string_view>\n\nnamespace allot {\n")
+  foreach(pair IN LISTS ARGN)
+    string(REGEX MATCH "^([^=]+)=(.+)$" _ "${pair}")
+    set(symbol "${CMAKE_MATCH_1}")
+    set(file "${CMAKE_MATCH_2}")
+    file(READ "${file}" text)
+    string(APPEND body "extern const std::string_view ${symbol};\nconst std::string_view ${symbol} = R\"allot(${text})allot\";\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+  endforeach()
+  string(APPEND body "}  // namespace allot\n")
+  file(CONFIGURE OUTPUT "${output}" CONTENT "@body@" @ONLY)
+endfunction()
