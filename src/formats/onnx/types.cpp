@@ -33,6 +33,14 @@ Result<void> checkDims(const Shape& shape, const std::string& where) {
   return {};
 }
 
+// The size of a declared dimension; nothing where its symbol is not bound.
+std::optional<std::int64_t> sizeOf(const Dim& dim, const Dims& dims) {
+  if (dim.value >= 0) return dim.value;
+  if (dim.symbol.empty() || dims.empty()) return std::nullopt;
+  const auto found = dims.find(std::string(dim.symbol));
+  return found != dims.end() ? std::optional(found->second) : std::nullopt;
+}
+
 class Inference final : public BodyRunner {
  public:
   Inference(const Model& model, const Dims& dims, InferredTypes& out) : dims_(dims), out_(out) {

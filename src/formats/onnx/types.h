@@ -46,10 +46,6 @@ inline constexpr std::int64_t kMostDim = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostFolded = 4096;
 inline constexpr std::int64_t kMostBodyVisits = 20'000'000;
 
-// The size of a declared dimension: its number, its symbol's binding, or a sum, difference, product or
-// quotient of bound symbols and numbers ("past_sequence + 1"). Nothing where a symbol is not bound.
-std::optional<std::int64_t> sizeOf(const Dim& dim, const Dims& dims);
-
 using Values = std::unordered_map<std::string_view, Value>;
 
 // `graph` in topological order, functions inlined. Fails where a shape of the file contradicts a rule in a
