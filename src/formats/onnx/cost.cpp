@@ -151,8 +151,7 @@ std::optional<std::int64_t> tripsOf(const Node& node, const Graph& body, const C
   const auto values = types.bodies.find(&body);
   if (!trips || !begins || values == types.bodies.end() || body.outputs.empty()) return std::nullopt;
   const auto goes_on = one(valueIn(values->second, body.outputs[0].name));
-  const bool hands_on = body.inputs.size() > 1 && body.outputs[0].name == body.inputs[1].name;
-  if (!hands_on && (!goes_on || *goes_on == 0)) return std::nullopt;
+  if (!goes_on || *goes_on == 0) return std::nullopt;
   return std::clamp<std::int64_t>(*trips, 0, kMostDim);
 }
 

@@ -27,6 +27,8 @@ class BodyRunner {
  public:
   virtual ~BodyRunner() = default;
   virtual std::vector<Value> run(const Graph& body, const std::vector<Value>& bound) = 0;
+  // How many bodies the node that asks lies in.
+  virtual int depth() const = 0;
 };
 
 class Site {

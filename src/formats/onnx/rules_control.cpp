@@ -6,6 +6,8 @@
 namespace allot::onnx {
 namespace {
 
+constexpr int kDeepestSettled = 3;
+
 const Graph* bodyOf(const Site& site, std::string_view name) {
   const Attribute* found = site.attribute(name);
   return found != nullptr ? found->graph.get() : nullptr;
@@ -38,10 +40,15 @@ bool sameType(const Value& a, const Value& b) {
 }
 
 // Values carried around a body: what holds before and after every turn. A dimension that changes is given up
-// first, then the whole shape.
+// first, then the whole shape. Loops nested deeper than kDeepestSettled give up all carried shapes at once,
+// lest the visits grow with the power of the depth.
 std::vector<Value> settle(Site& site, const Graph& body, std::vector<Value>& bound, std::size_t first,
                           std::size_t count, std::size_t first_output) {
   std::vector<Value> made;
+  if (site.bodies->depth() >= kDeepestSettled) {
+    for (std::size_t at = 0; at < count; ++at) bound[first + at].shape.reset();
+    return site.bodies->run(body, bound);
+  }
   for (int round = 0; round < 3; ++round) {
     made = site.bodies->run(body, bound);
     bool stable = true;
@@ -101,6 +108,8 @@ void loopShape(Site& site) {
   bound[0].element = ElementType::kInt64;
   bound[1].element = ElementType::kBool;
   bound[0].shape = bound[1].shape = Shape{};
+  // The body runs only while the condition holds.
+  bound[1].integers = {1};
   for (std::size_t at = 0; at < carried; ++at) {
     if (site.in(2 + at) != nullptr) bound[2 + at] = withoutContents(*site.in(2 + at));
   }
@@ -110,13 +119,10 @@ void loopShape(Site& site) {
   const auto asked = site.in(1) == nullptr ? std::optional<double>(1) : site.scalar(1);
   // The condition that the body gives is true for sure where it is folded to true.
   const bool goes_on = made[0].integers && made[0].integers->size() == 1 && made[0].integers->front() == 1;
-  // A body that hands its condition on unchanged keeps the one the loop began with.
-  const bool hands_on =
-      !body->outputs.empty() && body->inputs.size() > 1 && body->outputs[0].name == body->inputs[1].name;
   std::int64_t count = -1;
   if (asked && *asked == 0) {
     count = 0;
-  } else if (trips && asked && (goes_on || hands_on) && *trips < 1e12) {
+  } else if (trips && asked && goes_on && *trips < 1e12) {
     count = static_cast<std::int64_t>(std::max(0.0, *trips));
   }
   for (std::size_t at = 0; at < site.outputs.size(); ++at) {

@@ -96,6 +96,8 @@ class Inference final : public BodyRunner {
     return made;
   }
 
+  int depth() const override { return current_ != nullptr ? current_->depth : 0; }
+
   const Scope* enter(const Scope* scope) { return std::exchange(current_, scope); }
 
  private:
@@ -112,10 +114,6 @@ class Inference final : public BodyRunner {
 
   Result<void> visit(const Node& node, const Scope& scope,
                      const std::unordered_map<std::string_view, const Type*>& declared) {
-    if (scope.depth > 0 && ++body_visits_ > kMostBodyVisits) {
-      return badInput(nodeText(node), "the bodies of loops are nested too deeply to be worked through",
-                      "simplify the model");
-    }
     Site site = std::move(spare_);
     spare_ = Site();
     site.node = &node;
@@ -226,7 +224,6 @@ class Inference final : public BodyRunner {
   const Dims& dims_;
   InferredTypes& out_;
   std::int64_t version_ = 0;
-  std::int64_t body_visits_ = 0;
   const Scope* current_ = nullptr;
   Site spare_;
 };

@@ -4,10 +4,12 @@
 // that no rule can tell come from the file's value_info. Tensors of at most 4,096 elements are computed, so
 // that the target of a Reshape behind Shape, Gather and Concat is known once the input dimensions are. Where
 // rule and value_info give different numbers of the same rank the rule holds, because value_info of a model
-// that was edited or whose batch was bound anew is often stale. Guarantee: a shape that is said is right for
-// the given dimensions; what cannot be told stays empty. Complexity: linear in the nodes and the ranks of
-// their tensors; bodies of loops are visited at most three times a level, and at most kMostBodyVisits nodes
-// of bodies are visited in all.
+// that was edited or whose batch was bound anew is often stale.
+//
+// Guarantee: a shape that is said is right for the given dimensions; what cannot be told stays empty.
+//
+// Complexity: linear in the nodes and the ranks of their tensors; bodies of loops are visited at most three
+// times a level on the outer three levels, once below.
 #pragma once
 
 #include <map>
@@ -44,7 +46,6 @@ inline constexpr std::int64_t kMostElements = std::int64_t{1} << 62;
 // A dimension above this is taken for a damaged file.
 inline constexpr std::int64_t kMostDim = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostFolded = 4096;
-inline constexpr std::int64_t kMostBodyVisits = 20'000'000;
 
 using Values = std::unordered_map<std::string_view, Value>;
 
