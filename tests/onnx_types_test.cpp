@@ -1,0 +1,635 @@
+// Shape rules by family, folding of small values, and hostile models.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "formats/onnx/op_table.h"
+#include "onnx_builder.h"
+
+namespace allot::onnx_test {
+namespace {
+
+constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+using Shapes = std::vector<Shape>;
+
+// An operator on float inputs of the given shapes, then on vectors of integers; what comes out.
+struct Case {
+  std::string_view op;
+  Shapes floats;
+  std::vector<std::vector<std::int64_t>> integers;
+  Attributes attributes;
+  Shapes expected;
+  std::int64_t opset = 17;
+  std::string_view domain = {};
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& which) {
+  return out << which.op << " opset " << which.opset << " of " << ::testing::PrintToString(which.floats);
+}
+
+class OnnxShape : public ::testing::TestWithParam<Case> {};
+
+TEST_P(OnnxShape, follows) {
+  const Case& which = GetParam();
+  Builder builder(which.opset);
+  std::vector<std::string_view> inputs;
+  for (const Shape& shape : which.floats) inputs.push_back(builder.input(shape));
+  for (const auto& values : which.integers) inputs.push_back(builder.ints(values));
+  builder.op(which.op, inputs, which.attributes, which.expected.size(), which.domain);
+  const auto types = builder.infer();
+  ASSERT_TRUE(types) << types.error().text();
+  for (std::size_t at = 0; at < which.expected.size(); ++at) {
+    const Value& value = types->values.at(builder.model.graph.nodes[0].outputs[at]);
+    ASSERT_TRUE(value.shape) << "output " << at;
+    EXPECT_EQ(*value.shape, which.expected[at]) << "output " << at;
+    EXPECT_NE(value.element, ElementType::kUndefined);
+  }
+}
+
+const std::vector<Case> kElementwise = {
+    {"Relu", {{2, 3}}, {}, {}, {{2, 3}}},
+    {"Relu", {{}}, {}, {}, {{}}},
+    {"Relu", {{0, 3}}, {}, {}, {{0, 3}}},
+    {"Add", {{2, 3, 4}, {3, 1}}, {}, {}, {{2, 3, 4}}},
+    {"Add", {{5}, {}}, {}, {}, {{5}}},
+    {"Add", {{1, 3}, {4, 1}}, {}, {}, {{4, 3}}},
+    {"Add", {{0, 1}, {1, 7}}, {}, {}, {{0, 7}}},
+    {"Add", {{2, 3, 4}, {3}}, {}, {number("axis", 1), number("broadcast", 1)}, {{2, 3, 4}}, 6},
+    {"Max", {{2, 1}, {1, 3}, {4, 1, 1}}, {}, {}, {{4, 2, 3}}},
+    {"Where", {{2, 1}, {1, 3}, {1}}, {}, {}, {{2, 3}}},
+    {"PRelu", {{2, 3, 4}, {3, 1}}, {}, {}, {{2, 3, 4}}},
+    {"Dropout", {{2, 3}}, {}, {}, {{2, 3}, {2, 3}}},
+    {"BatchNormalization",
+     {{2, 3, 4}, {3}, {3}, {3}, {3}},
+     {},
+     {number("training_mode", 1)},
+     {{2, 3, 4}, {3}, {3}}},
+    {"LayerNormalization", {{2, 3, 4}, {4}}, {}, {number("axis", 1)}, {{2, 3, 4}, {2, 1, 1}, {2, 1, 1}}},
+    {"SoftmaxCrossEntropyLoss", {{2, 5}, {2}}, {}, {text("reduction", "none")}, {{2}, {2, 5}}},
+    {"SoftmaxCrossEntropyLoss", {{2, 5}, {2}}, {}, {}, {{}, {2, 5}}},
+};
+
+const std::vector<Case> kMoving = {
+    {"Reshape", {{2, 3, 4}}, {{0, -1}}, {}, {{2, 12}}},
+    {"Reshape", {{2, 3, 4}}, {}, {list("shape", {4, -1})}, {{4, 6}}, 1},
+    {"Reshape", {{0, 3}}, {{3, 0}}, {number("allowzero", 1)}, {{3, 0}}},
+    {"Reshape", {{1, 1}}, {{}}, {}, {{}}},
+    {"Flatten", {{2, 3, 4}}, {}, {}, {{2, 12}}},
+    {"Flatten", {{2, 3, 4}}, {}, {number("axis", 0)}, {{1, 24}}},
+    {"Flatten", {{2, 3, 4}}, {}, {number("axis", -1)}, {{6, 4}}},
+    {"Flatten", {{2, 3, 4}}, {}, {number("axis", 3)}, {{24, 1}}},
+    {"Squeeze", {{1, 3, 1}}, {}, {}, {{3}}},
+    {"Squeeze", {{1, 3, 1}}, {}, {list("axes", {0})}, {{3, 1}}, 11},
+    {"Squeeze", {{1, 3, 1}}, {{-1}}, {}, {{1, 3}}},
+    {"Unsqueeze", {{3}}, {}, {list("axes", {0, 2})}, {{1, 3, 1}}, 11},
+    {"Unsqueeze", {{3}}, {{-1, 0}}, {}, {{1, 3, 1}}},
+    {"Transpose", {{2, 3, 4}}, {}, {}, {{4, 3, 2}}},
+    {"Transpose", {{2, 3, 4}}, {}, {list("perm", {0, 2, 1})}, {{2, 4, 3}}},
+    {"Concat", {{2, 3}, {2, 0}, {2, 5}}, {}, {number("axis", -1)}, {{2, 8}}},
+    {"Split", {{7, 2}}, {}, {}, {{3, 2}, {3, 2}, {1, 2}}, 18},
+    {"Split", {{7, 2}}, {{2, 5}}, {}, {{2, 2}, {5, 2}}},
+    {"Split", {{2, 7}}, {}, {list("split", {2, 5}), number("axis", 1)}, {{2, 2}, {2, 5}}, 11},
+    {"Slice", {{10, 20}}, {{1, 2}, {kFar, -1}}, {}, {{9, 17}}},
+    {"Slice", {{10, 20}}, {{-1}, {-kFar}, {0}, {-3}}, {}, {{4, 20}}},
+    {"Slice", {{10, 20}}, {{5}, {2}, {1}}, {}, {{10, 0}}},
+    {"Slice", {{10, 20}}, {}, {list("starts", {0}), list("ends", {5}), list("axes", {1})}, {{10, 5}}, 9},
+    {"Slice", {{10}}, {{0}, {10}, {0}, {kFar}}, {}, {{1}}},
+    {"Expand", {{3, 1}}, {{2, 1, 6}}, {}, {{2, 3, 6}}},
+    {"Expand", {{3, 4}}, {{1}}, {}, {{3, 4}}},
+    {"Tile", {{2, 3}}, {{2, 0}}, {}, {{4, 0}}},
+    {"Pad", {{2, 3}}, {{0, 1, 0, 2}}, {}, {{2, 6}}},
+    {"Pad", {{2, 3}}, {}, {list("pads", {1, 0, -1, 0})}, {{2, 3}}, 10},
+    {"Pad", {{2, 3}}, {}, {list("paddings", {1, 0, 0, 0})}, {{3, 3}}, 1},
+    {"DepthToSpace", {{1, 8, 2, 3}}, {}, {number("blocksize", 2)}, {{1, 2, 4, 6}}},
+    {"SpaceToDepth", {{1, 2, 4, 6}}, {}, {number("blocksize", 2)}, {{1, 8, 2, 3}}},
+    {"Gather", {{5, 4}}, {{0, 2, 2}}, {number("axis", 1)}, {{5, 3}}},
+    {"ReduceSum", {{2, 3, 4}}, {{1}}, {}, {{2, 1, 4}}},
+    {"ReduceSum", {{2, 3, 4}}, {}, {}, {{1, 1, 1}}},
+    {"ReduceSum", {{2, 3, 4}}, {}, {number("noop_with_empty_axes", 1)}, {{2, 3, 4}}},
+    {"ReduceMean", {{2, 3, 4}}, {}, {list("axes", {-1, 0}), number("keepdims", 0)}, {{3}}},
+    {"ReduceMax", {{2, 3}}, {}, {number("keepdims", 0)}, {{}}},
+    {"ArgMax", {{2, 3, 4}}, {}, {number("axis", -1), number("keepdims", 0)}, {{2, 3}}},
+    {"TopK", {{2, 9}}, {{4}}, {}, {{2, 4}, {2, 4}}},
+    {"TopK", {{2, 9}}, {}, {number("k", 3), number("axis", 0)}, {{3, 9}, {3, 9}}, 9},
+    {"Trilu", {{4, 4}}, {}, {}, {{4, 4}}},
+};
+
+const std::vector<Case> kWindows = {
+    {"Conv",
+     {{1, 3, 224, 224}, {64, 3, 7, 7}},
+     {},
+     {list("strides", {2, 2}), list("pads", {3, 3, 3, 3})},
+     {{1, 64, 112, 112}}},
+    {"Conv", {{1, 8, 10}, {16, 1, 3}}, {}, {number("group", 8), list("dilations", {3})}, {{1, 16, 4}}},
+    {"Conv",
+     {{1, 3, 11, 11}, {4, 3, 3, 3}},
+     {},
+     {text("auto_pad", "SAME_UPPER"), list("strides", {2, 2})},
+     {{1, 4, 6, 6}}},
+    {"Conv",
+     {{1, 3, 11, 11}, {4, 3, 3, 3}},
+     {},
+     {text("auto_pad", "VALID"), list("pads", {1, 1, 1, 1})},
+     {{1, 4, 9, 9}}},
+    {"Conv", {{1, 3, 2, 2}, {4, 3, 5, 5}}, {}, {}, {{1, 4, 0, 0}}},
+    {"ConvTranspose",
+     {{1, 8, 5, 5}, {8, 4, 3, 3}},
+     {},
+     {list("strides", {2, 2}), list("pads", {1, 1, 1, 1}), list("output_padding", {1, 1}),
+      number("group", 2)},
+     {{1, 8, 10, 10}}},
+    {"ConvTranspose",
+     {{1, 8, 5}, {8, 4, 3}},
+     {},
+     {list("output_shape", {12}), list("strides", {2})},
+     {{1, 4, 12}}},
+    {"MaxPool",
+     {{1, 3, 112, 112}},
+     {},
+     {list("kernel_shape", {3, 3}), list("strides", {2, 2}), list("pads", {1, 1, 1, 1})},
+     {{1, 3, 56, 56}, {1, 3, 56, 56}}},
+    {"MaxPool",
+     {{1, 3, 5, 6}},
+     {},
+     {list("kernel_shape", {2, 2}), list("strides", {2, 2}), number("ceil_mode", 1)},
+     {{1, 3, 3, 3}}},
+    // Rounding up would start a third window in the padding.
+    {"AveragePool",
+     {{1, 1, 3}},
+     {},
+     {list("kernel_shape", {1}), list("strides", {2}), list("pads", {0, 1}), number("ceil_mode", 1)},
+     {{1, 1, 2}}},
+    {"GlobalAveragePool", {{2, 3, 7, 9}}, {}, {}, {{2, 3, 1, 1}}},
+    {"NhwcConv", {{1, 10, 10, 3}, {8, 3, 3, 3}}, {}, {}, {{1, 8, 8, 8}}, 17, "com.microsoft"},
+    {"Upsample",
+     {{1, 2, 3, 4}},
+     {},
+     {[] {
+       Attribute out;
+       out.name = "scales";
+       out.floats = {1, 1, 2, 1.5F};
+       return out;
+     }()},
+     {{1, 2, 6, 6}},
+     7},
+};
+
+const std::vector<Case> kProducts = {
+    {"MatMul", {{2, 1, 3, 4}, {5, 4, 6}}, {}, {}, {{2, 5, 3, 6}}},
+    {"MatMul", {{4}, {4}}, {}, {}, {{}}},
+    {"MatMul", {{4}, {2, 4, 6}}, {}, {}, {{2, 6}}},
+    {"MatMul", {{2, 3, 4}, {4}}, {}, {}, {{2, 3}}},
+    {"MatMul", {{3, 0}, {0, 6}}, {}, {}, {{3, 6}}},
+    {"Gemm", {{4, 3}, {5, 4}, {5}}, {}, {number("transA", 1), number("transB", 1)}, {{3, 5}}},
+    {"Einsum", {{2, 3, 4}, {2, 4, 5}}, {}, {text("equation", "bij, bjk -> bik")}, {{2, 3, 5}}},
+    {"Einsum", {{2, 3, 4}, {4, 5}}, {}, {text("equation", "...ij,jk->...ik")}, {{2, 3, 5}}},
+    {"Einsum", {{3, 3}}, {}, {text("equation", "ii")}, {{}}},
+    {"Einsum", {{2, 3}, {3, 4}}, {}, {text("equation", "ij,jk")}, {{2, 4}}},
+    {"LSTM",
+     {{7, 2, 5}, {2, 12, 5}, {2, 12, 3}},
+     {},
+     {text("direction", "bidirectional"), number("hidden_size", 3)},
+     {{7, 2, 2, 3}, {2, 2, 3}, {2, 2, 3}}},
+    {"GRU", {{2, 7, 5}, {1, 9, 5}, {1, 9, 3}}, {}, {number("layout", 1)}, {{2, 7, 1, 3}, {2, 1, 3}}},
+    {"Attention",
+     {{2, 10, 32}, {2, 12, 16}, {2, 12, 16}},
+     {},
+     {number("q_num_heads", 4), number("kv_num_heads", 2)},
+     {{2, 10, 32}},
+     23},
+    {"Attention", {{2, 4, 10, 8}, {2, 2, 12, 8}, {2, 2, 12, 6}}, {}, {}, {{2, 4, 10, 6}}, 23},
+    {"Attention",
+     {{2, 10, 32}, {32, 96}, {96}},
+     {},
+     {number("num_heads", 4)},
+     {{2, 10, 32}, {2, 2, 4, 10, 8}},
+     17,
+     "com.microsoft"},
+    {"MultiHeadAttention",
+     {{2, 10, 32}, {2, 12, 32}, {2, 12, 32}},
+     {},
+     {number("num_heads", 4)},
+     {{2, 10, 32}, {2, 4, 12, 8}, {2, 4, 12, 8}},
+     17,
+     "com.microsoft"},
+    {"SkipLayerNormalization",
+     {{2, 3, 4}, {2, 3, 4}, {4}},
+     {},
+     {},
+     {{2, 3, 4}, {2, 3, 1}, {2, 3, 1}, {2, 3, 4}},
+     17,
+     "com.microsoft"},
+    {"MatMulNBits",
+     {{2, 3, 64}, {128, 2, 16}, {256}},
+     {},
+     {number("K", 64), number("N", 128), number("bits", 4), number("block_size", 32)},
+     {{2, 3, 128}},
+     17,
+     "com.microsoft"},
+    {"FusedMatMul",
+     {{2, 4, 3}, {2, 5, 4}},
+     {},
+     {number("transA", 1), number("transB", 1)},
+     {{2, 3, 5}},
+     17,
+     "com.microsoft"},
+};
+
+INSTANTIATE_TEST_SUITE_P(elementwise, OnnxShape, ::testing::ValuesIn(kElementwise));
+INSTANTIATE_TEST_SUITE_P(moving, OnnxShape, ::testing::ValuesIn(kMoving));
+INSTANTIATE_TEST_SUITE_P(windows, OnnxShape, ::testing::ValuesIn(kWindows));
+INSTANTIATE_TEST_SUITE_P(products, OnnxShape, ::testing::ValuesIn(kProducts));
+
+TEST(OnnxTypes, quantisedTypesFollowZeroPoints) {
+  Builder builder;
+  const auto x = builder.input({2, 8});
+  const auto scale = builder.weight({});
+  const auto q = builder.op("QuantizeLinear", {x, scale, builder.weight({}, ElementType::kInt8)});
+  const auto back = builder.op("DequantizeLinear", {q, scale});
+  const auto product = builder.op("MatMulInteger", {q, builder.weight({8, 5}, ElementType::kInt8)});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(q).element, ElementType::kInt8);
+  EXPECT_EQ(types->values.at(q).bytes(), 16);
+  EXPECT_EQ(types->values.at(back).element, ElementType::kFloat);
+  EXPECT_EQ(types->values.at(product).element, ElementType::kInt32);
+  EXPECT_EQ(types->values.at(product).shape, (Shape{2, 5}));
+}
+
+TEST(OnnxTypes, resizeTakesSizesOrScales) {
+  Builder builder;
+  const auto x = builder.input({1, 3, 10, 10});
+  const auto by_scale = builder.op("Resize", {x, "", builder.floats({1, 1, 2, 0.5F})});
+  const auto by_size = builder.op("Resize", {x, "", "", builder.ints({1, 3, 7, 8})});
+  const auto old = builder.op("Resize", {x, builder.floats({1, 1, 3, 3})});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(by_scale).shape, (Shape{1, 3, 20, 5}));
+  EXPECT_EQ(types->values.at(by_size).shape, (Shape{1, 3, 7, 8}));
+  EXPECT_EQ(types->values.at(old).shape, (Shape{1, 3, 30, 30}));
+}
+
+// The way exporters write view(batch, -1, heads, size).
+TEST(OnnxTypes, targetOfReshapeFollowsFromShapeArithmetic) {
+  Builder builder;
+  const auto x = builder.input({-1, -2, 768});
+  const auto shape = builder.op("Shape", {x});
+  const auto batch = builder.op("Gather", {shape, builder.scalar(0)});
+  const auto sequence = builder.op("Slice", {shape, builder.ints({1}), builder.ints({2})});
+  const auto row = builder.op("Unsqueeze", {batch, builder.ints({0})});
+  const auto target =
+      builder.op("Concat", {row, sequence, builder.ints({12}), builder.ints({64})}, {number("axis", 0)});
+  const auto y = builder.op("Reshape", {x, target});
+  const auto types = builder.infer({{"s1", 4}, {"s2", 128}});
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(y).shape, (Shape{4, 128, 12, 64}));
+  EXPECT_EQ(types->values.at(target).integers, (std::vector<std::int64_t>{4, 128, 12, 64}));
+  for (std::size_t node = 0; node < 5; ++node) {
+    EXPECT_TRUE(isShapeArithmetic(builder.model.graph.nodes[node], types->values)) << node;
+  }
+  EXPECT_FALSE(isShapeArithmetic(builder.model.graph.nodes[5], types->values));
+  EXPECT_FALSE(types->values.at(target).constant);
+  // With one dimension left open the rest is not guessed: nothing of y is said.
+  const auto open = builder.infer({{"s1", 4}});
+  ASSERT_TRUE(open);
+  EXPECT_FALSE(open->values.at(y).shape);
+  EXPECT_FALSE(open->values.at(target).integers);
+}
+
+TEST(OnnxTypes, floorOfQuotientThroughFloats) {
+  Builder builder;
+  const auto x = builder.input({1, 3, 37, 53});
+  const auto shape = builder.op("Shape", {x}, {number("start", 2)});
+  const auto real = builder.op("Cast", {shape}, {number("to", 1)});
+  const auto half = builder.op("Div", {real, builder.floats({2})});
+  const auto whole = builder.op("Cast", {builder.op("Floor", {half})}, {number("to", 7)});
+  const auto sizes = builder.op("Concat", {builder.ints({1, 3}), whole}, {number("axis", 0)});
+  const auto y = builder.op("Resize", {x, "", "", sizes});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(y).shape, (Shape{1, 3, 18, 26}));
+}
+
+TEST(OnnxTypes, foldsWhatExportersWrite) {
+  Builder builder;
+  const auto x = builder.input({2, 5});
+  const auto two = builder.scalar(2);
+  const auto size = builder.op("Size", {x});
+  const auto mod = builder.op("Mod", {builder.scalar(-7), builder.scalar(3)});
+  const auto range = builder.op("Range", {builder.scalar(1), size, builder.scalar(3)});
+  const auto ones = builder.op("ConstantOfShape", {builder.ints({3})}, {[&] {
+                                 Attribute out;
+                                 out.name = "value";
+                                 out.tensor = std::make_shared<Tensor>(builder.tensorOf({1}, {1}));
+                                 return out;
+                               }()});
+  const auto chosen = builder.op("Where", {builder.op("Less", {range, builder.scalar(5)}), range, ones});
+  const auto product = builder.op("ReduceProd", {chosen, builder.ints({0})}, {number("keepdims", 0)});
+  const auto turned = builder.op(
+      "Slice", {range, builder.ints({-1}), builder.ints({-kFar}), builder.ints({0}), builder.ints({-1})});
+  const auto placed =
+      builder.op("ScatterND", {ones, builder.op("Unsqueeze", {builder.ints({2}), builder.ints({1})}),
+                               builder.op("Reshape", {two, builder.ints({1})})});
+  const auto nonzero = builder.op("NonZero", {builder.op("Sub", {range, builder.scalar(4)})});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types) << types.error().text();
+  const auto values = [&](std::string_view name) {
+    return types->values.at(name).integers.value_or(std::vector<std::int64_t>{-99});
+  };
+  using Ints = std::vector<std::int64_t>;
+  EXPECT_EQ(values(size), Ints{10});
+  EXPECT_EQ(values(mod), Ints{2});
+  EXPECT_EQ(values(range), (Ints{1, 4, 7}));
+  EXPECT_EQ(values(chosen), (Ints{1, 4, 1}));
+  EXPECT_EQ(values(product), Ints{4});
+  EXPECT_EQ(values(turned), (Ints{7, 4, 1}));
+  EXPECT_EQ(values(placed), (Ints{1, 1, 2}));
+  EXPECT_EQ(values(nonzero), (Ints{0, 2}));
+  EXPECT_TRUE(types->values.at(placed).constant);
+  EXPECT_FALSE(types->values.at(range).constant);
+  EXPECT_TRUE(types->values.at(range).description);
+}
+
+TEST(OnnxTypes, constantsSpreadOverAnySize) {
+  Builder builder;
+  const auto w = builder.weight({1000, 1000});
+  const auto turned = builder.op("Transpose", {w});
+  const auto noise = builder.op("RandomNormalLike", {w});
+  const auto mixed = builder.op("MatMul", {builder.input({1, 1000}), turned});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_TRUE(types->values.at(turned).constant);
+  EXPECT_FALSE(types->values.at(noise).constant);
+  EXPECT_FALSE(types->values.at(mixed).constant);
+}
+
+TEST(OnnxTypes, valueInfoSaysWhatDataDecides) {
+  Builder builder;
+  const auto x = builder.input({4, 4});
+  const auto places = builder.op("NonZero", {x});
+  const auto turned = builder.op("Transpose", {places});
+  auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_FALSE(types->values.at(places).shape);
+  EXPECT_FALSE(types->values.at(places).bytes());
+  builder.model.graph.value_info.push_back(builder.info(places, ElementType::kInt64, {2, -9}));
+  types = builder.infer({{"s9", 5}});
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(places).shape, (Shape{2, 5}));
+  EXPECT_EQ(types->values.at(turned).shape, (Shape{5, 2}));
+}
+
+TEST(OnnxTypes, staleSizesGiveWayButRanksMustAgree) {
+  Builder builder;
+  const auto y = builder.op("Relu", {builder.input({8, 3})});
+  builder.model.graph.value_info.push_back(builder.info(y, ElementType::kFloat, {1, 3}));
+  auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(y).shape, (Shape{8, 3}));
+  builder.model.graph.value_info[0] = builder.info(y, ElementType::kFloat, {1, 3, 1});
+  types = builder.infer();
+  ASSERT_FALSE(types);
+  EXPECT_EQ(types.error().code, ErrorCode::kBadInput);
+  EXPECT_NE(types.error().text().find(y), std::string::npos);
+}
+
+TEST(OnnxTypes, ifTakesWhatBothBranchesSay) {
+  Builder builder;
+  const auto x = builder.input({2, 1, 5});
+  const auto branch = [&](Node node) {
+    auto graph = std::make_shared<Graph>();
+    graph->outputs.push_back({node.outputs[0], {}});
+    graph->nodes.push_back(std::move(node));
+    return graph;
+  };
+  const auto wide = branch(builder.make("Concat", {x, x}, {number("axis", 0)}));
+  const auto same = branch(builder.make("Identity", {x}));
+  // Taken or not, this branch cannot run: it squeezes an axis of 5.
+  const auto broken = branch(builder.make("Squeeze", {x}, {list("axes", {2})}));
+  const auto asked = builder.input({}, ElementType::kBool);
+  const auto open = builder.op("If", {asked}, {body("then_branch", wide), body("else_branch", same)});
+  const auto agreed = builder.op("If", {asked}, {body("then_branch", same), body("else_branch", same)});
+  const auto known = builder.op("If", {builder.scalar(0, ElementType::kBool)},
+                                {body("then_branch", broken), body("else_branch", same)});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types) << types.error().text();
+  EXPECT_FALSE(types->values.at(open).shape);
+  EXPECT_EQ(types->values.at(agreed).shape, (Shape{2, 1, 5}));
+  EXPECT_EQ(types->values.at(known).shape, (Shape{2, 1, 5}));
+  EXPECT_EQ(types->bodies.at(same.get()).at(x).shape, (Shape{2, 1, 5}));
+}
+
+TEST(OnnxTypes, loopCarriesAndStacks) {
+  Builder builder;
+  const auto x = builder.input({2, 3});
+  const auto grown = builder.input({1, 3});
+  auto graph = std::make_shared<Graph>();
+  const auto turn = builder.fresh();
+  const auto condition = builder.fresh();
+  const auto state = builder.fresh();
+  const auto more = builder.fresh();
+  graph->inputs = {{turn, {}}, {condition, {}}, {state, {}}, {more, {}}};
+  graph->nodes.push_back(builder.make("Identity", {condition}));
+  graph->nodes.push_back(builder.make("Relu", {state}));
+  graph->nodes.push_back(builder.make("Concat", {more, x}, {number("axis", 0)}));
+  graph->nodes.push_back(builder.make("Transpose", {state}));
+  for (const Node& node : graph->nodes) graph->outputs.push_back({node.outputs[0], {}});
+  builder.op("Loop", {builder.scalar(7), "", x, grown}, {body("body", graph)}, 3);
+  const auto types = builder.infer();
+  ASSERT_TRUE(types) << types.error().text();
+  const auto& outputs = builder.model.graph.nodes[0].outputs;
+  EXPECT_EQ(types->values.at(outputs[0]).shape, (Shape{2, 3}));
+  EXPECT_FALSE(types->values.at(outputs[1]).shape);
+  EXPECT_EQ(types->values.at(outputs[2]).shape, (Shape{7, 3, 2}));
+}
+
+TEST(OnnxTypes, scanCutsAndStacks) {
+  Builder builder;
+  auto graph = std::make_shared<Graph>();
+  const auto state = builder.fresh();
+  const auto slice = builder.fresh();
+  graph->inputs = {{state, {}}, {slice, {}}};
+  graph->nodes.push_back(builder.make("Add", {state, slice}));
+  graph->nodes.push_back(builder.make("Unsqueeze", {slice}, {list("axes", {0})}));
+  for (const Node& node : graph->nodes) graph->outputs.push_back({node.outputs[0], {}});
+  builder.op("Scan", {builder.input({5}), builder.input({5, 9})},
+             {body("body", graph), number("num_scan_inputs", 1), list("scan_input_axes", {1}),
+              list("scan_output_axes", {-1})},
+             2);
+  const auto types = builder.infer();
+  ASSERT_TRUE(types) << types.error().text();
+  const auto& outputs = builder.model.graph.nodes[0].outputs;
+  EXPECT_EQ(types->values.at(outputs[0]).shape, (Shape{5}));
+  EXPECT_EQ(types->values.at(outputs[1]).shape, (Shape{1, 5, 9}));
+}
+
+TEST(OnnxTypes, sequencesKeepTheirElements) {
+  Builder builder;
+  const auto x = builder.input({6, 4});
+  const auto parts = builder.op("SplitToSequence", {x, builder.scalar(2)});
+  const auto second = builder.op("SequenceAt", {parts, builder.scalar(1)});
+  const auto whole = builder.op("ConcatFromSequence", {parts}, {number("axis", 1)});
+  const auto stacked = builder.op("ConcatFromSequence", {parts}, {number("axis", 0), number("new_axis", 1)});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(parts).kind, Type::Kind::kSequence);
+  EXPECT_EQ(types->values.at(second).kind, Type::Kind::kTensor);
+  EXPECT_EQ(types->values.at(second).shape, (Shape{2, 4}));
+  EXPECT_EQ(types->values.at(whole).shape, (Shape{2, 12}));
+  EXPECT_EQ(types->values.at(stacked).shape, (Shape{3, 2, 4}));
+}
+
+TEST(OnnxTypes, contradictionsNameTheNode) {
+  const std::vector<std::pair<std::string_view, Shapes>> wrong = {{"Add", {{2, 3}, {4, 3}}},
+                                                                  {"MatMul", {{2, 3}, {4, 3}}},
+                                                                  {"Gemm", {{2, 3}, {4, 3}}},
+                                                                  {"Concat", {{2, 3}, {2}}},
+                                                                  {"Conv", {{1, 3, 8, 8}, {4, 2, 3, 3}}}};
+  for (const auto& [op, shapes] : wrong) {
+    Builder builder;
+    std::vector<std::string_view> inputs;
+    for (const Shape& shape : shapes) inputs.push_back(builder.input(shape));
+    builder.op(op, inputs, {number("axis", 0)});
+    const auto types = builder.infer();
+    ASSERT_FALSE(types) << op;
+    EXPECT_EQ(types.error().code, ErrorCode::kBadInput);
+    EXPECT_NE(types.error().text().find(op), std::string::npos) << types.error().text();
+    EXPECT_EQ(types.error().text().find('\n'), std::string::npos);
+  }
+}
+
+TEST(OnnxTypes, absurdDimensionsAreRefused) {
+  for (const std::int64_t size : {std::int64_t{1} << 62, kFar, std::int64_t{-1} << 40}) {
+    Builder builder;
+    builder.op("Relu", {builder.weight({size, 4})});
+    EXPECT_FALSE(builder.infer()) << size;
+    Builder bound;
+    bound.op("Relu", {bound.input({-1, 4})});
+    EXPECT_FALSE(bound.infer({{"s1", size}})) << size;
+  }
+  // Many plausible dimensions make a size that saturates.
+  Builder builder;
+  const auto y = builder.op("Relu", {builder.input({1LL << 40, 1LL << 40, 1LL << 40})});
+  const auto types = builder.infer();
+  ASSERT_TRUE(types);
+  EXPECT_EQ(types->values.at(y).elements(), kMostElements);
+  EXPECT_EQ(types->values.at(y).bytes(), kMostElements);
+  Builder tiled;
+  tiled.op("Tile", {tiled.input({1LL << 40}), tiled.ints({1LL << 40})});
+  EXPECT_FALSE(tiled.infer());
+}
+
+// Every operator with too few inputs, odd ranks and attributes of the wrong kind: unknown or refused, no
+// crash.
+TEST(OnnxTypes, nothingCrashesOnNonsense) {
+  const Shapes odd = {
+      {}, {0}, {1}, {3}, {2, 3}, {0, 5}, {1, 2, 3}, {2, 3, 4, 5}, {1, 1, 1, 1, 1}, {1LL << 40, 1LL << 40, 2}};
+  const std::vector<std::string_view> names = {"axis",
+                                               "axes",
+                                               "to",
+                                               "perm",
+                                               "kernel_shape",
+                                               "strides",
+                                               "pads",
+                                               "dilations",
+                                               "group",
+                                               "shape",
+                                               "k",
+                                               "num_heads",
+                                               "q_num_heads",
+                                               "kv_num_heads",
+                                               "equation",
+                                               "blocksize",
+                                               "body",
+                                               "then_branch",
+                                               "else_branch",
+                                               "num_scan_inputs",
+                                               "hidden_size",
+                                               "value",
+                                               "dtype",
+                                               "split",
+                                               "starts",
+                                               "ends",
+                                               "N",
+                                               "K",
+                                               "output_shape",
+                                               "batch_dims",
+                                               "scan_input_axes",
+                                               "ngram_indexes",
+                                               "layout",
+                                               "pooled_shape",
+                                               "output_padding"};
+  std::size_t known = 0;
+  for (const OpRow* row : allOps()) {
+    for (std::size_t round = 0; round < 60; ++round) {
+      Builder builder(round % 3 == 0 ? 23 : round % 3 == 1 ? 11 : 1);
+      std::vector<std::string_view> inputs;
+      for (std::size_t at = 0; at < round % 8; ++at) {
+        switch ((round + at) % 5) {
+          case 0:
+            inputs.push_back(builder.ints({0, -1, kFar}));
+            break;
+          case 1:
+            inputs.push_back("");
+            break;
+          case 2:
+            inputs.push_back("missing");
+            break;
+          default:
+            inputs.push_back(builder.input(odd[(round * 7 + at * 3) % odd.size()]));
+        }
+      }
+      Attributes attributes;
+      for (std::size_t at = 0; at < names.size() && round % 4 != 0; ++at) {
+        switch ((at + round) % 5) {
+          case 0:
+            attributes.push_back(number(names[at], -7));
+            break;
+          case 1:
+            attributes.push_back(list(names[at], {kFar, -kFar - 1, 0}));
+            break;
+          case 2:
+            attributes.push_back(text(names[at], "ij->,..."));
+            break;
+          case 3:
+            attributes.push_back(list(names[at], {1, 0}));
+            break;
+          default:
+            attributes.push_back(body(names[at], std::make_shared<Graph>()));
+        }
+      }
+      builder.op(row->name, inputs, attributes, round % 5, row->domain);
+      const auto types = builder.infer();
+      if (!types) continue;
+      for (const auto& [name, value] : types->values) {
+        for (const std::int64_t dim : value.shape.value_or(Shape{})) ASSERT_GE(dim, 0) << row->name;
+      }
+      const NodeCost cost = costOf(builder.model, builder.model.graph.nodes[0], types->values, *types);
+      EXPECT_GE(cost.flops, 0) << row->name;
+      EXPECT_GE(cost.read_bytes, 0) << row->name;
+      EXPECT_GE(cost.written_bytes, 0) << row->name;
+      known += cost.known ? 1 : 0;
+    }
+  }
+  EXPECT_GT(known, 0U);
+}
+
+TEST(OnnxTypes, deepBodiesEnd) {
+  Builder builder;
+  const auto x = builder.input({2});
+  auto inner = std::make_shared<Graph>();
+  inner->nodes.push_back(builder.make("Relu", {x}));
+  inner->outputs.push_back({inner->nodes[0].outputs[0], {}});
+  for (int depth = 0; depth < 200; ++depth) {
+    auto outer = std::make_shared<Graph>();
+    outer->nodes.push_back(builder.make("Loop", {"", "", x}, {body("body", inner)}, 1));
+    outer->inputs = {{builder.fresh(), {}}, {builder.fresh(), {}}, {builder.fresh(), {}}};
+    outer->outputs = {{outer->inputs[1].name, {}}, {outer->nodes[0].outputs[0], {}}};
+    inner = outer;
+  }
+  builder.op("Loop", {"", "", x}, {body("body", inner)});
+  (void)builder.infer();
+}
+
+}  // namespace
+}  // namespace allot::onnx_test
