@@ -42,6 +42,21 @@ void forEachBody(N& node, Visit&& visit) {
   }
 }
 
+std::int64_t itemsOf(const Attribute& attribute) {
+  return static_cast<std::int64_t>(1 + attribute.ints.size() + attribute.floats.size() +
+                                   attribute.strings.size());
+}
+
+// What a body holds besides its nodes.
+std::int64_t itemsOf(const Graph& body) {
+  std::size_t items = 1;
+  for (const Tensor& tensor : body.initializers) items += 1 + tensor.dims.size() + tensor.integers.size();
+  for (const auto* list : {&body.inputs, &body.outputs, &body.value_info}) {
+    for (const ValueInfo& info : *list) items += 1 + info.type.dims.size();
+  }
+  return static_cast<std::int64_t>(items);
+}
+
 class Inliner {
  public:
   explicit Inliner(Model& model) : model_(model) {}
@@ -85,10 +100,8 @@ class Inliner {
 
   Result<std::int64_t> sizeOf(const Node& node) {
     if (const Function* function = calleeOf(node)) return sizeOf(*function);
-    std::size_t own = 1 + node.inputs.size() + node.outputs.size();
-    for (const Attribute& attribute : node.attributes)
-      own += 1 + attribute.ints.size() + attribute.floats.size() + attribute.strings.size();
-    auto total = static_cast<std::int64_t>(own);
+    auto total = static_cast<std::int64_t>(1 + node.inputs.size() + node.outputs.size());
+    for (const Attribute& attribute : node.attributes) total += itemsOf(attribute);
     Result<void> good;
     forEachBody(node, [&](const std::shared_ptr<Graph>& body) {
       if (!good) return;
@@ -97,7 +110,7 @@ class Inliner {
         good = fail(std::move(size).error());
         return;
       }
-      total += *size + static_cast<std::int64_t>(body->initializers.size() + body->value_info.size());
+      total += *size + itemsOf(*body);
     });
     ALLOT_CHECK(good);
     return std::min(total, kMaxInlined + 1);
@@ -212,7 +225,7 @@ class Inliner {
       Attribute& added = copy.attributes.emplace_back(*source);
       added.name = attribute.name;
       added.reference = {};
-      built_ += static_cast<std::int64_t>(1 + added.ints.size() + added.floats.size() + added.strings.size());
+      built_ += itemsOf(added);
       if (source != &attribute) continue;  // the call's own bodies carry the call's names already
       if (added.graph) added.graph = instantiate(*added.graph, caller, function, prefix, names);
       for (auto& graph : added.graphs) graph = instantiate(*graph, caller, function, prefix, names);
@@ -228,8 +241,7 @@ class Inliner {
     copy->inputs = body.inputs;
     copy->outputs = body.outputs;
     copy->value_info = body.value_info;
-    built_ += static_cast<std::int64_t>(body.initializers.size() + body.inputs.size() + body.outputs.size() +
-                                        body.value_info.size());
+    built_ += itemsOf(body);
     Renaming names{&outer, {}};
     for (const ValueInfo& input : body.inputs) define(input.name, prefix, names);
     for (const Tensor& tensor : body.initializers) define(tensor.name, prefix, names);
