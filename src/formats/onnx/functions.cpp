@@ -28,6 +28,8 @@ struct Renaming {
   }
 };
 
+constexpr const char* kRemedy = "export the model without nested functions";
+
 std::string functionLabel(const Function& function) {
   return function.domain.empty() ? std::string(function.name)
                                  : fmt::format("{}:{}", function.domain, function.name);
@@ -68,75 +70,99 @@ class Inliner {
         return badInput(fmt::format("function \"{}\"", functionLabel(function)), "is there twice",
                         "keep one of the two");
     }
-    size_.assign(model_.functions.size(), kNotCounted);
-    ALLOT_TRY(const std::int64_t total, sizeOf(model_.graph.nodes));
-    if (total <= kMaxInlined) {
+    extent_.resize(model_.functions.size());
+    ALLOT_TRY(const Extent total, extentOf(model_.graph.nodes));
+    if (total.calls > kMaxCallDepth || total.bodies > kMaxBodyDepth)
+      return badInput("functions",
+                      fmt::format("calls lie more than {} or graphs more than {} deep in one another",
+                                  kMaxCallDepth, kMaxBodyDepth),
+                      kRemedy);
+    if (total.items <= kMaxInlined) {
       takeNames(model_.graph);
       expand(model_.graph);
       if (!full()) return {};
     }
     return badInput("functions",
                     fmt::format("the model has more than {} items once they are inlined", kMaxInlined),
-                    "export it without nested functions");
+                    kRemedy);
   }
 
  private:
-  static constexpr std::int64_t kNotCounted = -1, kCounting = -2;
+  // What stands in place of something once calls are replaced: items, at most kMaxInlined + 1, and how deep
+  // calls and graphs lie in one another.
+  struct Extent {
+    std::int64_t items = 0;
+    int calls = 0, bodies = 0;
+
+    void add(const Extent& other) {
+      items = std::min(items + other.items, kMaxInlined + 1);
+      calls = std::max(calls, other.calls);
+      bodies = std::max(bodies, other.bodies);
+    }
+  };
 
   const Function* calleeOf(const Node& node) const {
     const auto found = index_.find({node.domain, node.op_type, node.overload});
     return found == index_.end() ? nullptr : &model_.functions[found->second];
   }
 
-  // Items after inlining, at most kMaxInlined + 1.
-  Result<std::int64_t> sizeOf(const std::vector<Node>& nodes) {
-    std::int64_t total = 0;
+  Result<Extent> extentOf(const std::vector<Node>& nodes) {
+    Extent total;
     for (const Node& node : nodes) {
-      ALLOT_TRY(const std::int64_t size, sizeOf(node));
-      total = std::min(total + size, kMaxInlined + 1);
+      ALLOT_TRY(const Extent extent, extentOf(node));
+      total.add(extent);
     }
     return total;
   }
 
-  Result<std::int64_t> sizeOf(const Node& node) {
-    if (const Function* function = calleeOf(node)) return sizeOf(*function);
-    auto total = static_cast<std::int64_t>(1 + node.inputs.size() + node.outputs.size());
-    for (const Attribute& attribute : node.attributes) total += itemsOf(attribute);
+  Result<Extent> extentOf(const Node& node) {
+    Extent total;
+    total.items = static_cast<std::int64_t>(1 + node.inputs.size() + node.outputs.size());
+    for (const Attribute& attribute : node.attributes) total.items += itemsOf(attribute);
     Result<void> good;
     forEachBody(node, [&](const std::shared_ptr<Graph>& body) {
       if (!good) return;
-      auto size = sizeOf(body->nodes);
-      if (!size) {
-        good = fail(std::move(size).error());
+      auto extent = extentOf(body->nodes);
+      if (!extent) {
+        good = fail(std::move(extent).error());
         return;
       }
-      total += *size + itemsOf(*body);
+      extent->items += itemsOf(*body);
+      ++extent->bodies;
+      total.add(*extent);
     });
     ALLOT_CHECK(good);
-    return std::min(total, kMaxInlined + 1);
+    if (const Function* function = calleeOf(node)) {
+      ALLOT_TRY(Extent inner, extentOf(*function));
+      // A body that is an argument may end up in the innermost body of the function.
+      inner.bodies += total.bodies;
+      inner.calls += total.calls + 1;
+      total.add(inner);
+    }
+    return total;
   }
 
-  Result<std::int64_t> sizeOf(const Function& function) {
-    const auto index = static_cast<std::size_t>(&function - model_.functions.data());
-    if (size_[index] >= 0) return size_[index];
+  Result<Extent> extentOf(const Function& function) {
+    std::optional<Extent>& known = extent_[static_cast<std::size_t>(&function - model_.functions.data())];
+    if (known) return *known;
     const auto where = fmt::format("function \"{}\"", functionLabel(function));
-    if (size_[index] == kCounting) {
+    if (std::find(calls_.begin(), calls_.end(), &function) != calls_.end()) {
       std::string path;
-      for (std::size_t i = 0; i < calls_.size() && i < 20; ++i) path += functionLabel(*calls_[i]) + " -> ";
+      for (const Function* caller : calls_) path += functionLabel(*caller) + " -> ";
       return badInput(where, fmt::format("calls itself: {}{}", path, functionLabel(function)),
                       "export the model without recursive functions");
     }
     if (calls_.size() >= kMaxCallDepth)
       return badInput(where, fmt::format("calls lie more than {} deep in one another", kMaxCallDepth),
-                      "export the model without nested functions");
-    size_[index] = kCounting;
+                      kRemedy);
     calls_.push_back(&function);
-    ALLOT_TRY(const std::int64_t size, sizeOf(function.nodes));
+    ALLOT_TRY(Extent extent, extentOf(function.nodes));
     calls_.pop_back();
     // Outputs that are inputs become nodes of their own.
-    size_[index] =
-        std::min(size + 3 * static_cast<std::int64_t>(function.outputs.size()) + 1, kMaxInlined + 1);
-    return size_[index];
+    extent.items =
+        std::min(extent.items + 3 * static_cast<std::int64_t>(function.outputs.size()), kMaxInlined + 1);
+    known = extent;
+    return extent;
   }
 
   void takeNames(const Graph& graph) {
@@ -226,9 +252,11 @@ class Inliner {
       added.name = attribute.name;
       added.reference = {};
       built_ += itemsOf(added);
-      if (source != &attribute) continue;  // the call's own bodies carry the call's names already
-      if (added.graph) added.graph = instantiate(*added.graph, caller, function, prefix, names);
-      for (auto& graph : added.graphs) graph = instantiate(*graph, caller, function, prefix, names);
+      // A body that the call gives carries the names of the caller.
+      const Renaming none;
+      const Renaming& around = source == &attribute ? names : none;
+      if (added.graph) added.graph = instantiate(*added.graph, caller, function, prefix, around);
+      for (auto& graph : added.graphs) graph = instantiate(*graph, caller, function, prefix, around);
     }
     return copy;
   }
@@ -269,7 +297,7 @@ class Inliner {
 
   Model& model_;
   std::map<Key, std::size_t> index_;
-  std::vector<std::int64_t> size_;
+  std::vector<std::optional<Extent>> extent_;
   std::vector<const Function*> calls_;
   std::int64_t built_ = 0;
   UniqueNames values_, prefixes_;

@@ -14,7 +14,8 @@
 namespace allot::onnx {
 
 inline constexpr std::int64_t kMaxInlined = 10'000'000;
-inline constexpr int kMaxCallDepth = 100;
+inline constexpr int kMaxCallDepth = 32;
+inline constexpr int kMaxBodyDepth = 32;
 
 Result<void> inlineFunctions(Model& model);
 

@@ -2,221 +2,46 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "formats/onnx/functions.h"
 
 namespace allot::onnx {
 namespace {
 
 // Operators of the domain ai.onnx that any version up to kNewestOpset has (docs/Operators.md of ONNX 1.23).
-constexpr std::array<std::string_view, 200> kOperators{"Abs",
-                                                       "Acos",
-                                                       "Acosh",
-                                                       "Add",
-                                                       "AffineGrid",
-                                                       "And",
-                                                       "ArgMax",
-                                                       "ArgMin",
-                                                       "Asin",
-                                                       "Asinh",
-                                                       "Atan",
-                                                       "Atanh",
-                                                       "Attention",
-                                                       "AveragePool",
-                                                       "BatchNormalization",
-                                                       "Bernoulli",
-                                                       "BitCast",
-                                                       "BitShift",
-                                                       "BitwiseAnd",
-                                                       "BitwiseNot",
-                                                       "BitwiseOr",
-                                                       "BitwiseXor",
-                                                       "BlackmanWindow",
-                                                       "Cast",
-                                                       "CastLike",
-                                                       "Ceil",
-                                                       "Celu",
-                                                       "CenterCropPad",
-                                                       "Clip",
-                                                       "Col2Im",
-                                                       "Compress",
-                                                       "Concat",
-                                                       "ConcatFromSequence",
-                                                       "Constant",
-                                                       "ConstantOfShape",
-                                                       "Conv",
-                                                       "ConvInteger",
-                                                       "ConvTranspose",
-                                                       "Cos",
-                                                       "Cosh",
-                                                       "CumProd",
-                                                       "CumSum",
-                                                       "DFT",
-                                                       "DeformConv",
-                                                       "DepthToSpace",
-                                                       "DequantizeLinear",
-                                                       "Det",
-                                                       "Div",
-                                                       "Dropout",
-                                                       "DynamicQuantizeLinear",
-                                                       "Einsum",
-                                                       "Elu",
-                                                       "Equal",
-                                                       "Erf",
-                                                       "Exp",
-                                                       "Expand",
-                                                       "EyeLike",
-                                                       "Flatten",
-                                                       "Floor",
-                                                       "GRU",
-                                                       "Gather",
-                                                       "GatherElements",
-                                                       "GatherND",
-                                                       "Gelu",
-                                                       "Gemm",
-                                                       "GlobalAveragePool",
-                                                       "GlobalLpPool",
-                                                       "GlobalMaxPool",
-                                                       "Greater",
-                                                       "GreaterOrEqual",
-                                                       "GridSample",
-                                                       "GroupNormalization",
-                                                       "HammingWindow",
-                                                       "HannWindow",
-                                                       "HardSigmoid",
-                                                       "HardSwish",
-                                                       "Hardmax",
-                                                       "Identity",
-                                                       "If",
-                                                       "ImageDecoder",
-                                                       "InstanceNormalization",
-                                                       "IsInf",
-                                                       "IsNaN",
-                                                       "LRN",
-                                                       "LSTM",
-                                                       "LayerNormalization",
-                                                       "LeakyRelu",
-                                                       "Less",
-                                                       "LessOrEqual",
-                                                       "Log",
-                                                       "LogSoftmax",
-                                                       "Loop",
-                                                       "LpNormalization",
-                                                       "LpPool",
-                                                       "MatMul",
-                                                       "MatMulInteger",
-                                                       "Max",
-                                                       "MaxPool",
-                                                       "MaxRoiPool",
-                                                       "MaxUnpool",
-                                                       "Mean",
-                                                       "MeanVarianceNormalization",
-                                                       "MelWeightMatrix",
-                                                       "Min",
-                                                       "Mish",
-                                                       "Mod",
-                                                       "Mul",
-                                                       "Multinomial",
-                                                       "Neg",
-                                                       "NegativeLogLikelihoodLoss",
-                                                       "NonMaxSuppression",
-                                                       "NonZero",
-                                                       "Not",
-                                                       "OneHot",
-                                                       "Optional",
-                                                       "OptionalGetElement",
-                                                       "OptionalHasElement",
-                                                       "Or",
-                                                       "PRelu",
-                                                       "Pad",
-                                                       "Pow",
-                                                       "QLinearConv",
-                                                       "QLinearMatMul",
-                                                       "QuantizeLinear",
-                                                       "RMSNormalization",
-                                                       "RNN",
-                                                       "RandomNormal",
-                                                       "RandomNormalLike",
-                                                       "RandomUniform",
-                                                       "RandomUniformLike",
-                                                       "Range",
-                                                       "Reciprocal",
-                                                       "ReduceL1",
-                                                       "ReduceL2",
-                                                       "ReduceLogSum",
-                                                       "ReduceLogSumExp",
-                                                       "ReduceMax",
-                                                       "ReduceMean",
-                                                       "ReduceMin",
-                                                       "ReduceProd",
-                                                       "ReduceSum",
-                                                       "ReduceSumSquare",
-                                                       "RegexFullMatch",
-                                                       "Relu",
-                                                       "Reshape",
-                                                       "Resize",
-                                                       "ReverseSequence",
-                                                       "RoiAlign",
-                                                       "RotaryEmbedding",
-                                                       "Round",
-                                                       "STFT",
-                                                       "Scan",
-                                                       "Scatter",
-                                                       "ScatterElements",
-                                                       "ScatterND",
-                                                       "Selu",
-                                                       "SequenceAt",
-                                                       "SequenceConstruct",
-                                                       "SequenceEmpty",
-                                                       "SequenceErase",
-                                                       "SequenceInsert",
-                                                       "SequenceLength",
-                                                       "SequenceMap",
-                                                       "Shape",
-                                                       "Shrink",
-                                                       "Sigmoid",
-                                                       "Sign",
-                                                       "Sin",
-                                                       "Sinh",
-                                                       "Size",
-                                                       "Slice",
-                                                       "Softmax",
-                                                       "SoftmaxCrossEntropyLoss",
-                                                       "Softplus",
-                                                       "Softsign",
-                                                       "SpaceToDepth",
-                                                       "Split",
-                                                       "SplitToSequence",
-                                                       "Sqrt",
-                                                       "Squeeze",
-                                                       "StringConcat",
-                                                       "StringNormalizer",
-                                                       "StringSplit",
-                                                       "Sub",
-                                                       "Sum",
-                                                       "Swish",
-                                                       "Tan",
-                                                       "Tanh",
-                                                       "TensorScatter",
-                                                       "TfIdfVectorizer",
-                                                       "ThresholdedRelu",
-                                                       "Tile",
-                                                       "TopK",
-                                                       "Transpose",
-                                                       "Trilu",
-                                                       "Unique",
-                                                       "Unsqueeze",
-                                                       "Upsample",
-                                                       "Where",
-                                                       "Xor"};
+// With a blank before and after each.
+constexpr std::string_view kOperators =
+    " Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool "
+    "BatchNormalization Bernoulli BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
+    "BlackmanWindow Cast CastLike Ceil Celu CenterCropPad Clip Col2Im Compress Concat "
+    "ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh CumProd "
+    "CumSum DFT DeformConv DepthToSpace DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum "
+    "Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements GatherND Gelu Gemm "
+    "GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual GridSample "
+    "GroupNormalization HammingWindow HannWindow HardSigmoid HardSwish Hardmax Identity If "
+    "ImageDecoder InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less "
+    "LessOrEqual Log LogSoftmax Loop LpNormalization LpPool MatMul MatMulInteger Max MaxPool "
+    "MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Multinomial "
+    "Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Optional OptionalGetElement "
+    "OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization "
+    "RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal ReduceL1 "
+    "ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
+    "ReduceSumSquare RegexFullMatch Relu Reshape Resize ReverseSequence RoiAlign RotaryEmbedding "
+    "Round STFT Scan Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct "
+    "SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap Shape Shrink Sigmoid Sign "
+    "Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split "
+    "SplitToSequence Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub Sum Swish Tan Tanh "
+    "TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze "
+    "Upsample Where Xor ";
+
+bool isKnown(std::string_view op_type) {
+  return op_type.find(' ') == std::string_view::npos &&
+         kOperators.find(fmt::format(" {} ", op_type)) != std::string_view::npos;
+}
 
 // A node of the standard domain whose operator is not in the table, or null.
 const Node* findUnknown(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    if (node.domain.empty() && !std::binary_search(kOperators.begin(), kOperators.end(), node.op_type))
-      return &node;
+    if (node.domain.empty() && !isKnown(node.op_type)) return &node;
     for (const Attribute& attribute : node.attributes) {
       const Node* found = attribute.graph ? findUnknown(*attribute.graph) : nullptr;
       for (const auto& body : attribute.graphs) {
