@@ -43,13 +43,15 @@ class ExternalFiles {
     };
     ALLOT_CHECK(checkLocation(tensor));
     ALLOT_TRY(const std::int64_t size, sizeOf(tensor));
-    const std::int64_t needed = bytesOf(tensor.type, tensor.dims).value_or(tensor.length < 0 ? 0 : tensor.length);
+    const std::int64_t needed =
+        bytesOf(tensor.type, tensor.dims).value_or(tensor.length < 0 ? 0 : tensor.length);
     if (tensor.length >= 0 && tensor.length != needed)
-      return bad(fmt::format("its external data has {} bytes where its dimensions need {}", tensor.length, needed),
-                 "export the model again");
+      return bad(
+          fmt::format("its external data has {} bytes where its dimensions need {}", tensor.length, needed),
+          "export the model again");
     if (tensor.offset > size || needed > size - tensor.offset)
-      return bad(fmt::format("its data ends at byte {} of \"{}\", which has {}", saturatedSum(tensor.offset, needed),
-                             tensor.location, size),
+      return bad(fmt::format("its data ends at byte {} of \"{}\", which has {}",
+                             saturatedSum(tensor.offset, needed), tensor.location, size),
                  "the file is cut off or belongs to another model; fetch it again");
     const bool wanted = isInteger(tensor.type) || needed <= 8;
     if (!wanted || needed == 0 || needed > kMaxKnownElements * 8 || needed > left_) return {};
@@ -69,7 +71,8 @@ class ExternalFiles {
     const std::filesystem::path path(tensor.location);
     const auto normal = path.lexically_normal();
     if (path.is_absolute() || normal.empty() || *normal.begin() == "..")
-      return badInput(where, fmt::format("its data is in \"{}\", outside the model's folder", tensor.location),
+      return badInput(where,
+                      fmt::format("its data is in \"{}\", outside the model's folder", tensor.location),
                       "move the file into the folder and name it without / or .. in front");
     return {};
   }
