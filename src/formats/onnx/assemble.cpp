@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/union_find.h"
@@ -74,6 +75,7 @@ class Assembler {
     indexValues();
     indexReads();
     findStored();
+    findSettled();
     findLive();
     ALLOT_CHECK(addOps());
     ALLOT_CHECK(addWeights());
@@ -165,10 +167,30 @@ class Assembler {
     return any;
   }
 
+  // Which nodes are shape arithmetic, and which values are known before anything runs.
+  void findSettled() {
+    shape_.assign(nodeCount(), 0);
+    settled_.assign(constant_.begin(), constant_.end());
+    for (std::size_t i = 0; i < nodeCount(); ++i) {
+      const Node& node = graph_.nodes[i];
+      shape_[i] = isShapeArithmetic(node, types_.values);
+      if (!shape_[i]) continue;
+      const auto reads = reads_[i];
+      const bool from_known =
+          std::all_of(reads.begin(), reads.end(), [&](auto value) { return settled_[value]; });
+      const auto known = [&](std::uint32_t value) {
+        return from_known || (type_[value] != nullptr && type_[value]->integers);
+      };
+      if (!allOutputs(node, known)) continue;
+      for (const std::string_view output : node.outputs) {
+        if (!output.empty()) settled_[*values_.find(output)] = true;
+      }
+    }
+  }
+
   // Nodes that run: their outputs are wanted and not known beforehand.
   void findLive() {
     live_.assign(nodeCount(), 0);
-    shape_.assign(nodeCount(), 0);
     std::vector<std::uint8_t> wanted(value_name_.size());
     for (std::size_t v = 0; v < wanted.size(); ++v) wanted[v] = is_output_[v];
     for (std::size_t i = nodeCount(); i-- > 0;) {
@@ -176,12 +198,7 @@ class Assembler {
       bool used = false;
       for (const std::string_view output : node.outputs)
         used = used || (!output.empty() && wanted[*values_.find(output)]);
-      if (!used || allOutputs(node, [&](std::uint32_t value) { return constant_[value]; })) continue;
-      shape_[i] = isShapeArithmetic(node, types_.values);
-      const auto known = [&](std::uint32_t value) {
-        return type_[value] != nullptr && type_[value]->integers;
-      };
-      if (shape_[i] && allOutputs(node, known)) continue;
+      if (!used || allOutputs(node, [&](std::uint32_t value) { return settled_[value]; })) continue;
       live_[i] = 1;
       for (const std::uint32_t read : reads_[i]) wanted[read] = 1;
     }
@@ -338,7 +355,7 @@ class Assembler {
   std::vector<std::string_view> value_name_;
   std::vector<std::uint32_t> producer_;  // node, or kNone
   std::vector<const Value*> type_;
-  std::vector<bool> constant_, is_output_;
+  std::vector<bool> constant_, settled_, is_output_;
   std::vector<std::optional<std::int64_t>> stored_;
   std::unordered_map<std::uint32_t, bool> unknown_;
 
