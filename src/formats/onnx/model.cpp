@@ -1,5 +1,6 @@
 #include "formats/onnx/model.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -137,18 +138,13 @@ bool isInteger(ElementType type) {
 std::optional<std::int64_t> bytesOf(ElementType type, const Shape& dims) {
   const std::int64_t bits = bitsOf(type);
   if (bits == 0) return std::nullopt;
+  if (std::any_of(dims.begin(), dims.end(), [](std::int64_t dim) { return dim < 0; })) return std::nullopt;
+  // A zero makes the tensor empty whatever the product of the others.
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;
   std::int64_t count = 1;
-  bool empty = false;
   for (const std::int64_t dim : dims) {
-    if (dim < 0) return std::nullopt;
-    // A zero makes the tensor empty whatever the product of the others.
-    if (dim == 0) {
-      empty = true;
-      continue;
-    }
     if (__builtin_mul_overflow(count, dim, &count)) return std::nullopt;
   }
-  if (empty) return 0;
   if (count > (std::int64_t{1} << 60) / bits * 8) return std::nullopt;
   const std::int64_t whole = count / 8 * bits;
   return whole + (count % 8 * bits + 7) / 8;
