@@ -36,8 +36,7 @@ class ExternalFiles {
 
  private:
   Result<void> resolve(Tensor& tensor) {
-    // Inlined functions share the tensors of their attributes.
-    if (!tensor.external || !tensor.raw.empty()) return {};
+    if (!tensor.external) return {};
     const auto bad = [&](std::string message, std::string remedy) {
       return badInput(fmt::format("tensor \"{}\"", tensor.name), std::move(message), std::move(remedy));
     };
@@ -112,6 +111,7 @@ class ExternalFiles {
                                   got < 0 ? std::strerror(errno) : "the file is shorter now"),
                       "check the file and its permissions");
     tensor.raw = model_.owned.emplace_back(std::move(value));
+    tensor.external = false;
     return {};
   }
 

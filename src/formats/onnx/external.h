@@ -2,7 +2,8 @@
 //
 // Every such file must be there, be a plain file below the model's folder and hold the bytes that its tensors
 // claim; otherwise the error names the tensor and the file. Only small integers and single numbers are read,
-// since shapes may depend on them: at most kMaxExternalRead bytes in all; what is beyond stays unknown.
+// since shapes may depend on them, and count as inside the file from then on: at most kMaxExternalRead bytes
+// in all; what is beyond stays unknown.
 #pragma once
 
 #include <string>

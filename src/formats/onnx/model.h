@@ -61,8 +61,8 @@ struct Tensor {
   // Of external data: a path from the model's folder, where it begins, and its length (-1 = not said).
   std::string_view location;
   std::int64_t offset = 0, length = -1;
-  // Little endian: raw_data, or what float_data or double_data hold. Of external data only values of at most
-  // 4,096 integers or one number. Empty where the data is not there.
+  // Little endian: raw_data, what float_data or double_data hold, or a small value read from an external
+  // file, which is not `external` any more. Empty where the data is not there.
   std::string_view raw;
   // Typed data of small integer tensors (int32_data, int64_data, ...), decoded; empty above 4,096 elements.
   std::vector<std::int64_t> integers;
