@@ -94,7 +94,6 @@ class Assembler {
   std::size_t nodeCount() const { return graph_.nodes.size(); }
 
   void addValue(std::string_view name, std::uint32_t producer, bool weight) {
-    if (name.empty()) return;
     // An initialiser may be an input too; it is the initialiser that counts.
     if (!values_.add(name)) {
       if (weight) constant_[*values_.find(name)] = true;
@@ -110,13 +109,19 @@ class Assembler {
   }
 
   void indexValues() {
+    values_.reserve(graph_.inputs.size() + graph_.initializers.size() + nodeCount() * 5 / 4);
     for (const ValueInfo& input : graph_.inputs) addValue(input.name, kNone, false);
     for (const Tensor& tensor : graph_.initializers) {
       addValue(tensor.name, kNone, true);
       stored_[*values_.find(tensor.name)] = bytesOf(tensor.type, tensor.dims);
     }
     for (std::uint32_t i = 0; i < nodeCount(); ++i) {
-      for (const std::string_view output : graph_.nodes[i].outputs) addValue(output, i, false);
+      for (const std::string_view output : graph_.nodes[i].outputs) {
+        if (output.empty()) continue;
+        makes_.items.push_back(static_cast<std::uint32_t>(value_name_.size()));
+        addValue(output, i, false);
+      }
+      makes_.closeRow();
     }
     for (const ValueInfo& output : graph_.outputs) is_output_[*values_.find(output.name)] = true;
   }
@@ -139,11 +144,8 @@ class Assembler {
   // unpack it within its consumer; all else is computed once, before the first run.
   void findStored() {
     for (std::uint32_t i = 0; i < nodeCount(); ++i) {
-      const Node& node = graph_.nodes[i];
-      const bool packed = node.op_type == "DequantizeLinear";
-      for (const std::string_view output : node.outputs) {
-        if (output.empty()) continue;
-        const std::uint32_t value = *values_.find(output);
+      const bool packed = graph_.nodes[i].op_type == "DequantizeLinear";
+      for (const std::uint32_t value : makes_[i]) {
         if (!constant_[value]) continue;
         if (!packed) {
           if (type_[value] != nullptr) stored_[value] = type_[value]->bytes();
@@ -157,14 +159,10 @@ class Assembler {
     }
   }
 
-  bool allOutputs(const Node& node, auto&& test) const {
-    bool any = false;
-    for (const std::string_view output : node.outputs) {
-      if (output.empty()) continue;
-      any = true;
-      if (!test(*values_.find(output))) return false;
-    }
-    return any;
+  // True where a node has outputs and all are such.
+  bool allMade(std::size_t node, auto&& test) const {
+    const auto values = makes_[node];
+    return !values.empty() && std::all_of(values.begin(), values.end(), test);
   }
 
   // Which nodes are shape arithmetic, and which values are known before anything runs.
@@ -172,19 +170,16 @@ class Assembler {
     shape_.assign(nodeCount(), 0);
     settled_.assign(constant_.begin(), constant_.end());
     for (std::size_t i = 0; i < nodeCount(); ++i) {
-      const Node& node = graph_.nodes[i];
-      shape_[i] = isShapeArithmetic(node, types_.values);
+      shape_[i] = isShapeArithmetic(graph_.nodes[i], types_.values);
       if (!shape_[i]) continue;
       const auto reads = reads_[i];
       const bool from_known =
-          std::all_of(reads.begin(), reads.end(), [&](auto value) { return settled_[value]; });
+          std::all_of(reads.begin(), reads.end(), [&](std::uint32_t value) { return settled_[value]; });
       const auto known = [&](std::uint32_t value) {
         return from_known || (type_[value] != nullptr && type_[value]->integers);
       };
-      if (!allOutputs(node, known)) continue;
-      for (const std::string_view output : node.outputs) {
-        if (!output.empty()) settled_[*values_.find(output)] = true;
-      }
+      if (!allMade(i, known)) continue;
+      for (const std::uint32_t value : makes_[i]) settled_[value] = true;
     }
   }
 
@@ -194,11 +189,10 @@ class Assembler {
     std::vector<std::uint8_t> wanted(value_name_.size());
     for (std::size_t v = 0; v < wanted.size(); ++v) wanted[v] = is_output_[v];
     for (std::size_t i = nodeCount(); i-- > 0;) {
-      const Node& node = graph_.nodes[i];
-      bool used = false;
-      for (const std::string_view output : node.outputs)
-        used = used || (!output.empty() && wanted[*values_.find(output)]);
-      if (!used || allOutputs(node, [&](std::uint32_t value) { return settled_[value]; })) continue;
+      const auto makes = makes_[i];
+      const bool used =
+          std::any_of(makes.begin(), makes.end(), [&](std::uint32_t value) { return wanted[value] != 0; });
+      if (!used || allMade(i, [&](std::uint32_t value) { return settled_[value]; })) continue;
       live_[i] = 1;
       for (const std::uint32_t read : reads_[i]) wanted[read] = 1;
     }
@@ -208,15 +202,13 @@ class Assembler {
     op_.assign(nodeCount(), OpId());
     UniqueNames names;
     // Given names come first, so that one made up never takes one that the file has.
-    for (std::size_t i = 0; i < nodeCount(); ++i) {
-      if (live_[i] && !graph_.nodes[i].name.empty()) names.reserve(graph_.nodes[i].name);
-    }
-    std::unordered_map<std::string_view, bool> given;
+    std::vector<std::uint8_t> keeps_name(nodeCount());
+    for (std::size_t i = 0; i < nodeCount(); ++i)
+      keeps_name[i] = live_[i] && !graph_.nodes[i].name.empty() && names.reserve(graph_.nodes[i].name);
     for (std::size_t i = 0; i < nodeCount(); ++i) {
       if (!live_[i]) continue;
       const Node& node = graph_.nodes[i];
-      const bool first = !node.name.empty() && given.emplace(node.name, true).second;
-      op_[i] = out().addOp(first ? std::string(node.name) : names.take(labelOf(node)));
+      op_[i] = out().addOp(keeps_name[i] ? std::string(node.name) : names.take(labelOf(node)));
       const std::size_t op = op_[i].index();
       out().op_type[op] = internType(node);
       ALLOT_CHECK(addCost(node, op));
@@ -299,9 +291,7 @@ class Assembler {
     }
     for (std::size_t i = 0; i < nodeCount(); ++i) {
       if (!live_[i]) continue;
-      for (const std::string_view output : graph_.nodes[i].outputs) {
-        if (output.empty()) continue;
-        const std::uint32_t value = *values_.find(output);
+      for (const std::uint32_t value : makes_[i]) {
         const auto& list = readers[value];
         if (constant_[value] || (list.empty() && !is_output_[value])) continue;
         const auto bytes = type_[value] == nullptr ? std::nullopt : type_[value]->bytes();
@@ -360,7 +350,7 @@ class Assembler {
   std::unordered_map<std::uint32_t, bool> unknown_;
 
   // By node.
-  Csr<std::uint32_t> reads_;
+  Csr<std::uint32_t> reads_, makes_;  // values
   std::vector<std::uint8_t> live_, shape_;
   std::vector<OpId> op_;
   std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> types_known_;

@@ -152,10 +152,12 @@ class Binder {
   Binder(Model& model, const std::map<std::string, std::int64_t>& given) : model_(model), dims_(given) {}
 
   Result<Dims> run() {
-    std::unordered_set<std::string_view> weights;
-    for (const Tensor& tensor : model_.graph.initializers) weights.insert(tensor.name);
+    // Inputs that are initialisers have their dimensions there.
+    std::unordered_set<std::string_view> fed;
+    for (const ValueInfo& input : model_.graph.inputs) fed.insert(input.name);
+    for (const Tensor& tensor : model_.graph.initializers) fed.erase(tensor.name);
     for (ValueInfo& input : model_.graph.inputs) {
-      if (!weights.contains(input.name)) bindInput(input);
+      if (fed.contains(input.name)) bindInput(input);
     }
     ALLOT_CHECK(checkMissing());
     bindGraph(model_.graph);

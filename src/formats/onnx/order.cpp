@@ -6,20 +6,31 @@
 
 #include "allot/graph.h"
 #include "formats/onnx/functions.h"
+#include "formats/op_parts.h"
 
 namespace allot::onnx {
 namespace {
 
-constexpr std::uint32_t kSource = UINT32_MAX;  // an input or initialiser
+// Where a value comes from, if not from a node.
+constexpr std::uint32_t kInput = UINT32_MAX, kInitializer = UINT32_MAX - 1, kAbsent = UINT32_MAX - 2;
 
-// The values of a graph by producing node, and of those around it.
+bool isNode(std::uint32_t producer) {
+  return producer < kAbsent;
+}
+
+// The values of a graph with their producers, and those of the graphs around it.
 struct Scope {
   const Scope* outer = nullptr;
-  std::unordered_map<std::string_view, std::uint32_t> producer;
+  NameIndex names;
+  std::vector<std::uint32_t> producer;  // by id of the name
 
+  std::uint32_t producerOf(std::string_view name) const {
+    const auto id = names.find(name);
+    return id ? producer[*id] : kAbsent;
+  }
   bool sees(std::string_view name) const {
     for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
-      if (scope->producer.contains(name)) return true;
+      if (scope->names.find(name)) return true;
     }
     return false;
   }
@@ -28,21 +39,24 @@ struct Scope {
 class Orderer {
  public:
   Result<Captures> run(Model& model) {
-    capture(model.graph);
+    captureBodies(model.graph);
     ALLOT_CHECK(order(model.graph, nullptr, ""));
-    captures_.erase(&model.graph);
     return std::move(captures_);
   }
 
  private:
-  // Fills captures_ for the graph and all its bodies, innermost first.
-  void capture(const Graph& graph) {
+  // Fills captures_ for all bodies in a graph, innermost first.
+  void captureBodies(const Graph& graph) {
     for (const Node& node : graph.nodes) {
       for (const Attribute& attribute : node.attributes) {
         if (attribute.graph) capture(*attribute.graph);
         for (const auto& body : attribute.graphs) capture(*body);
       }
     }
+  }
+
+  void capture(const Graph& graph) {
+    captureBodies(graph);
     std::unordered_set<std::string_view> own;
     for (const ValueInfo& input : graph.inputs) own.insert(input.name);
     for (const Tensor& tensor : graph.initializers) own.insert(tensor.name);
@@ -57,15 +71,16 @@ class Orderer {
   }
 
   Result<void> order(Graph& graph, const Scope* outer, const std::string& path) {
-    Scope scope{outer, {}};
+    Scope scope;
+    scope.outer = outer;
     ALLOT_CHECK(define(graph, scope, path));
     bool sorted = true;
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
       std::string_view missing;
       forEachRead(graph.nodes[i], captures_, [&](std::string_view name) {
-        const auto found = scope.producer.find(name);
-        if (found != scope.producer.end())
-          sorted = sorted && (found->second == kSource || found->second < i);
+        const std::uint32_t producer = scope.producerOf(name);
+        if (producer != kAbsent)
+          sorted = sorted && (!isNode(producer) || producer < i);
         else if (missing.data() == nullptr && !scope.sees(name))
           missing = name;
       });
@@ -100,22 +115,27 @@ class Orderer {
       return badInput(fmt::format("{}{} \"{}\"", path, kind, name), "is there twice",
                       "give each value its own name, or export the model again");
     };
+    scope.names.reserve(graph.inputs.size() + graph.initializers.size() + graph.nodes.size() * 5 / 4);
+    const auto add = [&](std::string_view name, std::uint32_t producer) {
+      if (!scope.names.add(name)) return false;
+      scope.producer.push_back(producer);
+      return true;
+    };
     for (const ValueInfo& input : graph.inputs) {
-      if (!scope.producer.emplace(input.name, kSource).second) return twice("input", input.name);
+      if (!add(input.name, kInput)) return twice("input", input.name);
     }
-    // An initialiser may be the standard value of an input.
-    std::unordered_set<std::string_view> weights;
     for (const Tensor& tensor : graph.initializers) {
-      if (!weights.insert(tensor.name).second) return twice("initialiser", tensor.name);
-      scope.producer.emplace(tensor.name, kSource);
+      if (add(tensor.name, kInitializer)) continue;
+      // An initialiser may be the standard value of an input.
+      std::uint32_t& before = scope.producer[*scope.names.find(tensor.name)];
+      if (before == kInitializer) return twice("initialiser", tensor.name);
+      before = kInitializer;
     }
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
       for (const std::string_view output : graph.nodes[i].outputs) {
-        if (output.empty()) continue;
-        const auto [found, fresh] = scope.producer.emplace(output, i);
-        if (fresh) continue;
-        const std::string first =
-            found->second == kSource ? "an input or initialiser" : nodeAt(graph, found->second, path);
+        if (output.empty() || add(output, i)) continue;
+        const std::uint32_t before = scope.producerOf(output);
+        const std::string first = isNode(before) ? nodeAt(graph, before, path) : "an input or initialiser";
         return badInput(nodeAt(graph, i, path), fmt::format("produces \"{}\", as {} does", output, first),
                         "give each value its own name, or export the model again");
       }
@@ -128,9 +148,9 @@ class Orderer {
     std::vector<std::vector<OpId>> readers(n);
     for (std::size_t i = 0; i < n; ++i) {
       forEachRead(graph.nodes[i], captures_, [&](std::string_view name) {
-        const auto found = scope.producer.find(name);
-        if (found == scope.producer.end() || found->second == kSource) return;
-        auto& list = readers[found->second];
+        const std::uint32_t producer = scope.producerOf(name);
+        if (!isNode(producer)) return;
+        auto& list = readers[producer];
         if (list.empty() || list.back() != OpId(i)) list.push_back(OpId(i));
       });
     }

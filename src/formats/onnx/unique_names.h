@@ -12,7 +12,8 @@ namespace allot::onnx {
 
 class UniqueNames {
  public:
-  void reserve(std::string_view name) { taken_.try_emplace(std::string(name), 2); }
+  // False where it is taken already.
+  bool reserve(std::string_view name) { return taken_.try_emplace(std::string(name), 2).second; }
 
   // Constant time on average: the number to try next is kept with each name.
   std::string take(std::string wanted) {
