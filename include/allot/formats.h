@@ -58,6 +58,8 @@ struct GraphFile {
   std::vector<std::vector<std::pair<std::string, double>>> op_class_seconds;
   std::optional<Goal> goal;     // what such files are usually planned for
   std::string costs = "given";  // provenance of the times
+  // ONNX: names of values whose size the reader could not tell; they count 0 bytes.
+  std::vector<std::string> unknown_shapes;
 };
 
 Result<Format> recogniseFormat(std::string_view text, const std::string& file);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "formats/foreign.h"
+#include "formats/onnx/parse.h"
 #include "formats/own.h"
 #include "formats/pytorch_trace.h"
 
@@ -16,7 +17,7 @@ struct NamedFormat {
   std::string_view name;
 };
 
-constexpr std::array<NamedFormat, 12> kFormats{{{Format::kProblem, "allot.problem"},
+constexpr std::array<NamedFormat, 13> kFormats{{{Format::kProblem, "allot.problem"},
                                                 {Format::kGraph, "allot.graph"},
                                                 {Format::kCluster, "allot.cluster"},
                                                 {Format::kPlan, "allot.plan"},
@@ -27,7 +28,8 @@ constexpr std::array<NamedFormat, 12> kFormats{{{Format::kProblem, "allot.proble
                                                 {Format::kPiper, "piper"},
                                                 {Format::kOpChainCsv, "op-chain-csv"},
                                                 {Format::kOpTypesCsv, "op-types-csv"},
-                                                {Format::kPyTorchTrace, "pytorch-trace"}}};
+                                                {Format::kPyTorchTrace, "pytorch-trace"},
+                                                {Format::kOnnx, "onnx"}}};
 
 // graph.txt has lines "node1 -- Conv2d(...) -- forward_compute_time=..., ...".
 bool looksLikePipeDreamText(std::string_view text) {
@@ -38,8 +40,10 @@ bool looksLikePipeDreamText(std::string_view text) {
          line.find("forward_compute_time=") != std::string_view::npos;
 }
 
-// The format of a text that is neither JSON nor YAML.
-std::optional<Format> plainFormat(std::string_view text) {
+// The format of what is neither JSON nor YAML. ONNX comes first: such a file may have gigabytes without a
+// line.
+std::optional<Format> plainFormat(std::string_view text, const std::string& file) {
+  if (onnx::looksLikeModel(text) || file.ends_with(".onnx")) return Format::kOnnx;
   if (looksLikePipeDreamText(text)) return Format::kPipeDreamText;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] == '{' || text[first] == '[') return std::nullopt;
@@ -47,7 +51,8 @@ std::optional<Format> plainFormat(std::string_view text) {
 }
 
 bool isPlain(Format format) {
-  return format == Format::kPipeDreamText || format == Format::kOpChainCsv || format == Format::kOpTypesCsv;
+  return format == Format::kPipeDreamText || format == Format::kOpChainCsv || format == Format::kOpTypesCsv ||
+         format == Format::kOnnx;
 }
 
 Result<Format> recognise(const JsonNode& root) {
@@ -87,8 +92,11 @@ Result<T> named(Result<T> result, const std::string& file) {
   return result;
 }
 
-// Only chains can be packed; elsewhere the option would do nothing unseen.
-Result<void> requirePackable(Format format, const ReadOptions& options) {
+// Only chains can be packed and only ONNX has dimensions; elsewhere the options would do nothing unseen.
+Result<void> requireUseful(Format format, const ReadOptions& options) {
+  if (!options.dims.empty() && format != Format::kOnnx)
+    return badInput("--dim", fmt::format("a {} file has no dimensions", name(format)),
+                    "leave it out, or give an ONNX model");
   if (!options.pack || format == Format::kOpChainCsv || format == Format::kOpTypesCsv ||
       format == Format::kPyTorchTrace)
     return {};
@@ -96,14 +104,14 @@ Result<void> requirePackable(Format format, const ReadOptions& options) {
                   "leave it out, or give an op chain or two traces");
 }
 
-// Calls `visit(format, root)`; root is null for plain text formats.
+// Calls `visit(format, root)`; root is null for plain formats.
 template <class Visit>
 auto open(std::string_view text, const std::string& file, const ReadOptions& options, Visit&& visit)
     -> decltype(visit(Format::kGraph, static_cast<const JsonNode*>(nullptr))) {
   ALLOT_CHECK(refuseCompressed(text));
-  const std::optional<Format> known = options.format ? options.format : plainFormat(text);
+  const std::optional<Format> known = options.format ? options.format : plainFormat(text, file);
   if (known && isPlain(*known)) {
-    ALLOT_CHECK(requirePackable(*known, options));
+    ALLOT_CHECK(requireUseful(*known, options));
     return visit(*known, nullptr);
   }
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
@@ -114,12 +122,12 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   } else {
     ALLOT_TRY(format, recognise(root));
   }
-  ALLOT_CHECK(requirePackable(format, options));
+  ALLOT_CHECK(requireUseful(format, options));
   return visit(format, &root);
 }
 
 Result<GraphFile> readGraphOf(Format format, const JsonNode* root, std::string_view text,
-                              const ReadOptions& options, Warnings& warnings) {
+                              const std::string& file, const ReadOptions& options, Warnings& warnings) {
   switch (format) {
     case Format::kGraph:
       return readOwnGraph(*root, warnings);
@@ -127,6 +135,8 @@ Result<GraphFile> readGraphOf(Format format, const JsonNode* root, std::string_v
       return readPipeDreamJson(*root, options, warnings);
     case Format::kPipeDreamText:
       return readPipeDreamText(text, options, warnings);
+    case Format::kOnnx:
+      return readOnnx(text, file, options, warnings);
     default:
       return badInput("", fmt::format("a {} file is no graph", name(format)),
                       "give a graph, or a problem where one is needed");
@@ -177,7 +187,7 @@ Result<GraphFile> readGraph(std::string_view text, const std::string& file, cons
                             Warnings& warnings) {
   return named(open(text, file, options,
                     [&](Format format, const JsonNode* root) {
-                      return readGraphOf(format, root, text, options, warnings);
+                      return readGraphOf(format, root, text, file, options, warnings);
                     }),
                file);
 }
@@ -210,7 +220,7 @@ Result<Problem> readProblem(std::string_view text, const std::string& file, cons
     }
     if (cluster == nullptr)
       return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
-    ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, options, warnings));
+    ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, file, options, warnings));
     return makeProblem(std::move(graph), *cluster);
   };
   return named(open(text, file, options, read), file);

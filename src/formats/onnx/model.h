@@ -1,10 +1,11 @@
 // An ONNX model as it stands in the file: views into the bytes, nothing copied but the structure.
 //
-// Every string_view and span points into the mapped file, which must outlive the model. Weights are
-// never touched: a tensor is its name, type, dimensions and where its data lies.
+// Every string_view points into the mapped file, which must outlive the model, or into `Model::owned`.
+// Weights are never touched: a tensor is its name, type, dimensions and where its data lies.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ enum class ElementType : std::int32_t {
 
 // Bits of one element; 0 where it is not known (text, undefined).
 int bitsOf(ElementType type);
+// True for whole numbers of any width and truth values.
+bool isInteger(ElementType type);
 
 using Shape = std::vector<std::int64_t>;
 
@@ -55,12 +58,22 @@ struct Tensor {
   ElementType type = ElementType::kUndefined;
   Shape dims;
   bool external = false;
-  std::string_view raw;  // raw_data, little endian; empty where the data is typed or external
+  // Of external data: a path from the model's folder, where it begins, and its length (-1 = not said).
+  std::string_view location;
+  std::int64_t offset = 0, length = -1;
+  // Little endian: raw_data, what float_data or double_data hold, or a small value read from an external
+  // file, which is not `external` any more. Empty where the data is not there.
+  std::string_view raw;
   // Typed data of small integer tensors (int32_data, int64_data, ...), decoded; empty above 4,096 elements.
   std::vector<std::int64_t> integers;
 };
 
-// The first values of a small integer or truth tensor (at most 4,096 elements), from raw or typed data.
+inline constexpr std::int64_t kMaxKnownElements = 4096;
+
+// Bytes of a tensor's data, packed types rounded up; nothing where the element has no known size, a dimension
+// is negative, or the product is above 2^60.
+std::optional<std::int64_t> bytesOf(ElementType type, const Shape& dims);
+// The values of a small integer or truth tensor (at most 4,096 elements), from raw or typed data.
 std::optional<std::vector<std::int64_t>> integersOf(const Tensor& tensor);
 // The value of a floating tensor of one element.
 std::optional<double> scalarOf(const Tensor& tensor);
@@ -95,7 +108,8 @@ struct Attribute {
   std::vector<float> floats;
   std::vector<std::string_view> strings;
   std::shared_ptr<Tensor> tensor;
-  std::shared_ptr<Graph> graph;  // If, Loop, Scan
+  std::shared_ptr<Graph> graph;                // If, Loop, Scan
+  std::vector<std::shared_ptr<Graph>> graphs;  // of custom operators
 };
 
 struct Node {
@@ -129,6 +143,8 @@ struct Function {
 };
 
 struct Model {
+  // What is not in the file: names made by inlining, small values of external files.
+  std::deque<std::string> owned;
   std::int64_t ir_version = 0;
   std::string_view producer;
   std::vector<Opset> opsets;

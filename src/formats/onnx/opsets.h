@@ -1,0 +1,17 @@
+// Which versions of the standard operators this reader knows.
+#pragma once
+
+#include <string_view>
+
+#include "allot/formats.h"
+#include "formats/onnx/model.h"
+
+namespace allot::onnx {
+
+inline constexpr std::int64_t kNewestOpset = 26;
+
+// The version of the standard operators. Fails where none is said. One newer than kNewestOpset is a warning
+// if all standard operators of the model were there before, else an error that names one that was not.
+Result<void> checkOpsets(const Model& model, Warnings& warnings);
+
+}  // namespace allot::onnx

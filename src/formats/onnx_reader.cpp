@@ -1,0 +1,26 @@
+// ONNX models: parse, inline, resolve, infer, assemble. See docs/formats/onnx.md.
+#include <filesystem>
+
+#include "formats/foreign.h"
+#include "formats/onnx/assemble.h"
+#include "formats/onnx/dims.h"
+#include "formats/onnx/external.h"
+#include "formats/onnx/functions.h"
+#include "formats/onnx/opsets.h"
+#include "formats/onnx/parse.h"
+
+namespace allot {
+
+Result<GraphFile> readOnnx(std::string_view bytes, const std::string& file, const ReadOptions& options,
+                           Warnings& warnings) {
+  ALLOT_TRY(onnx::Model model, onnx::parseModel(bytes));
+  ALLOT_CHECK(onnx::inlineFunctions(model));
+  ALLOT_CHECK(onnx::checkOpsets(model, warnings));
+  ALLOT_CHECK(onnx::resolveExternal(model, std::filesystem::path(file).parent_path().string()));
+  ALLOT_TRY(const onnx::Captures captures, onnx::orderNodes(model));
+  ALLOT_TRY(const onnx::Dims dims, onnx::bindDims(model, options.dims));
+  ALLOT_TRY(const onnx::InferredTypes types, onnx::inferTypes(model, model.graph, dims));
+  return onnx::assemble(model, captures, types, std::string(model.graph.name), warnings);
+}
+
+}  // namespace allot
