@@ -19,8 +19,8 @@ struct Arguments {
   // Options of the library's table, `--set` first, then by name.
   std::vector<std::pair<std::string, std::string>> options;
 
-  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack, link;
-  std::vector<std::string> set, pin, forbid, together;
+  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack, link, times;
+  std::vector<std::string> set, pin, forbid, together, dim;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
   bool table = false, prove = false, man_page = false, measure = false;
 };

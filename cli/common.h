@@ -1,10 +1,13 @@
 // What all verbs share: exit codes, messages, reading inputs, options and constraints.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "allot/cost.h"
 #include "allot/formats.h"
 #include "allot/options.h"
 #include "allot/plan.h"
@@ -52,8 +55,23 @@ Result<Plan> loadPlan(const Arguments& arguments, const std::string& path, const
 // Fails with an op's name when the plan leaves one without a device.
 Result<void> requireComplete(const Problem& problem, const Plan& plan, const std::string& file);
 
-Result<ReadOptions> readOptionsOf(const Arguments& arguments);
-Result<Cluster> loadCluster(const Arguments& arguments);
+// How inputs are to be read, and what stands in other files for that.
+struct InputOptions {
+  ReadOptions read;
+  std::optional<Cluster> cluster;           // a file, or devices named on the command line
+  std::unique_ptr<MeasuredTimes> measured;  // `read` points to it
+};
+Result<InputOptions> inputOptions(const Arguments& arguments);
+
+// An error that names no file names this one.
+template <class T>
+Result<T> inFile(Result<T> result, const std::string& file) {
+  if (result || !result.error().file.empty()) return result;
+  Error error = std::move(result).error();
+  error.file = file;
+  return fail(std::move(error));
+}
+
 // Adds config file and command line to `options`.
 Result<void> applyOptions(const Arguments& arguments, Options& options);
 void printWarnings(const Arguments& arguments, const std::string& file, const Warnings& warnings);

@@ -3,8 +3,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <charconv>
 
+#include "allot/catalogue.h"
+#include "allot/cost.h"
 #include "base/file_io.h"
+#include "base/mapped_file.h"
 #include "base/units.h"
 #include "common.h"
 #include "config_file.h"
@@ -12,26 +16,32 @@
 namespace allot::cli {
 namespace {
 
-template <class T>
-Result<T> inFile(Result<T> result, const std::string& file) {
-  if (result || !result.error().file.empty()) return result;
-  Error error = std::move(result).error();
-  error.file = file;
-  return fail(std::move(error));
+// "batch=8"
+Result<void> addDim(const std::string& text, std::map<std::string, std::int64_t>& dims) {
+  const std::size_t equals = text.rfind('=');
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto read = equals == std::string::npos
+                        ? std::from_chars_result{text.data(), std::errc::invalid_argument}
+                        : std::from_chars(text.data() + equals + 1, end, value);
+  if (equals == 0 || read.ec != std::errc() || read.ptr != end || value < 0) {
+    return usageError("--dim", fmt::format("\"{}\" is not NAME=SIZE", text),
+                      "write for example --dim batch=8");
+  }
+  if (!dims.emplace(text.substr(0, equals), value).second)
+    return usageError("--dim", fmt::format("\"{}\" is given twice", text.substr(0, equals)), "give it once");
+  return {};
 }
 
 Result<Problem> readInputs(const Arguments& arguments, std::span<const std::string> paths) {
-  ALLOT_TRY(const ReadOptions options, readOptionsOf(arguments));
-  std::optional<Cluster> cluster;
-  if (!arguments.cluster.empty()) {
-    ALLOT_TRY(cluster, loadCluster(arguments));
-  }
+  ALLOT_TRY(const InputOptions options, inputOptions(arguments));
   std::vector<Problem> problems;
   for (const std::string& path : paths) {
     const std::string file = displayName(path);
-    ALLOT_TRY(const std::string text, readFile(path));
+    ALLOT_TRY(const MappedFile input, MappedFile::open(path));
     Warnings warnings;
-    auto problem = readProblem(text, file, options, cluster ? &*cluster : nullptr, warnings);
+    auto problem = readProblem(input.text(), file, options.read,
+                               options.cluster ? &*options.cluster : nullptr, warnings);
     printWarnings(arguments, file, warnings);
     if (!problem) return problem;
     problems.push_back(std::move(*problem));
@@ -120,14 +130,13 @@ Result<PackRule> packRuleOf(const std::string& text) {
 
 Result<void> checkStreams(const Arguments& arguments) {
   std::vector<std::string> all = arguments.inputs;
-  for (const std::string& path : {arguments.cluster, arguments.config, arguments.start}) all.push_back(path);
+  for (const std::string& path : {arguments.cluster, arguments.config, arguments.start, arguments.times})
+    all.push_back(path);
   if (std::count(all.begin(), all.end(), "-") > 1) {
     return usageError("-", "standard input can be read only once", "give all but one of the files by name");
   }
   return {};
 }
-
-}  // namespace
 
 Result<ReadOptions> readOptionsOf(const Arguments& arguments) {
   ReadOptions options;
@@ -139,6 +148,7 @@ Result<ReadOptions> readOptionsOf(const Arguments& arguments) {
   }
   if (!arguments.time_unit.empty()) options.time_unit = arguments.time_unit;
   options.merge_edges = arguments.merge_edges;
+  for (const std::string& dim : arguments.dim) ALLOT_CHECK(addDim(dim, options.dims));
   if (!arguments.pack.empty()) {
     ALLOT_TRY(options.pack, packRuleOf(arguments.pack));
   }
@@ -146,12 +156,47 @@ Result<ReadOptions> readOptionsOf(const Arguments& arguments) {
 }
 
 Result<Cluster> loadCluster(const Arguments& arguments) {
+  if (looksLikeShortForm(arguments.cluster)) {
+    Warnings assumed;
+    auto cluster = clusterFromShortForm(arguments.cluster, arguments.link, &assumed);
+    if (arguments.verbose) printWarnings(arguments, "--cluster", assumed);
+    return cluster;
+  }
+  if (!arguments.link.empty()) {
+    return usageError("--link", "goes with devices named on the command line",
+                      "write the links into the cluster file, or name the devices: --cluster 2xT4,cpu:16");
+  }
   const std::string file = displayName(arguments.cluster);
   ALLOT_TRY(const std::string text, readFile(arguments.cluster));
   Warnings warnings;
   auto cluster = readCluster(text, file, warnings);
   printWarnings(arguments, file, warnings);
   return inFile(std::move(cluster), file);
+}
+
+Result<MeasuredTimes> loadTimes(const Arguments& arguments) {
+  const std::string file = displayName(arguments.times);
+  ALLOT_TRY(const std::string text, readFile(arguments.times));
+  Warnings warnings;
+  auto times = readTimes(text, file, warnings);
+  printWarnings(arguments, file, warnings);
+  return inFile(std::move(times), file);
+}
+
+}  // namespace
+
+Result<InputOptions> inputOptions(const Arguments& arguments) {
+  InputOptions options;
+  ALLOT_TRY(options.read, readOptionsOf(arguments));
+  if (!arguments.cluster.empty()) {
+    ALLOT_TRY(options.cluster, loadCluster(arguments));
+  }
+  if (!arguments.times.empty()) {
+    ALLOT_TRY(MeasuredTimes measured, loadTimes(arguments));
+    options.measured = std::make_unique<MeasuredTimes>(std::move(measured));
+    options.read.measured = options.measured.get();
+  }
+  return options;
 }
 
 Result<Plan> loadPlan(const Arguments& arguments, const std::string& path, const Problem& problem) {

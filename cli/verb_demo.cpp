@@ -1,4 +1,4 @@
-// allot demo: a built-in model against the rules people use today.
+// allot demo: built-in models against the rules people use today.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "common.h"
-#include "report/demo_problem.h"
+#include "report/demo_models.h"
+#include "report/html_report.h"
 #include "search.h"
 #include "solve/baselines/baselines.h"
 
@@ -22,8 +23,10 @@ struct Row {
 };
 
 // Time for each goal; the rules need next to none of it.
-constexpr double kGoalSeconds = 4.5;
+constexpr double kGoalSeconds = 3.5;
 constexpr double kRuleSeconds = 1;
+constexpr double kReportSeconds = 1;
+constexpr std::string_view kReportFile = "allot-demo.html";
 
 Result<std::vector<Row>> race(const Problem& problem, RunOptions run, const std::atomic<bool>& stop) {
   std::vector<Row> rows;
@@ -84,54 +87,91 @@ std::string raceText(Goal goal, const std::vector<Row>& rows) {
   return text + "\n";
 }
 
+void raceJson(Goal goal, const std::vector<Row>& rows, JsonWriter& out) {
+  out.beginObject().field("goal", name(goal)).key("rows").beginArray();
+  for (const Row& row : rows) {
+    const double nothing = std::nan("");
+    out.beginObject()
+        .field("solver", row.solver)
+        .field("value", row.plan.hasPlan() ? row.plan.value : nothing)
+        .field("bound", row.plan.hasPlan() ? row.plan.bound : nothing)
+        .field("status", name(row.plan.status))
+        .endObject();
+  }
+  out.endArray().endObject();
+}
+
+Result<void> writeDemoReport(const Problem& problem, const std::vector<Row>& rows, const RunOptions& run) {
+  ReportOptions options;
+  options.what_if_seconds = kReportSeconds;
+  options.threads = run.threads;
+  options.seed = run.seed;
+  const Plan* ours = nullptr;
+  for (const Row& row : rows) {
+    if (row.solver == "Allot")
+      ours = &row.plan;
+    else
+      options.baselines.push_back({row.solver, row.plan.status, row.plan.value});
+  }
+  if (!ours->hasPlan()) return {};
+  return writeFile(std::string(kReportFile), writeReport(problem, *ours, options));
+}
+
 Result<int> demo(const Arguments& arguments) {
   ALLOT_CHECK(checkWritable(arguments.output));
-  Options options;
-  options.run.time_limit_seconds = 2 * kGoalSeconds;
-  ALLOT_CHECK(applyOptions(arguments, options));
-  options.run.time_limit_seconds = std::min(options.run.time_limit_seconds, 2 * kGoalSeconds) / 2;
-  ALLOT_TRY(Problem problem, demoProblem());
-  const std::atomic<bool>& stop = catchStopSignals();
   if (!arguments.output.empty()) {
+    ALLOT_TRY(const Problem problem, demoLanguageModel());
     ALLOT_CHECK(writeFile(arguments.output, writeProblem(problem)));
     if (arguments.output == "-" || (arguments.quiet && !arguments.json)) return kExitOk;
   }
-  std::string text = fmt::format("Allot against the rules people use today\n{}: {} ops on {}\n\n",
-                                 problem.name, problem.opCount(), problem.cluster.name);
-  JsonWriter out(3);
-  out.beginObject()
-      .field("problem", problem.name)
-      .field("ops", static_cast<std::uint64_t>(problem.opCount()))
-      .key("goals")
-      .beginArray();
-  for (const Goal goal : {Goal::kThroughput, Goal::kLatency}) {
-    Modes modes;
-    modes.goal = goal;
-    ALLOT_CHECK(problem.setModes(modes));
-    if (progressWanted(arguments)) fmt::print(stderr, "\r\033[Kplanning for {} ...", name(goal));
-    ALLOT_TRY(const std::vector<Row> rows, race(problem, options.run, stop));
-    if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K");
-    text += raceText(goal, rows);
-    out.beginObject().field("goal", name(goal)).key("rows").beginArray();
-    for (const Row& row : rows) {
-      const double nothing = std::nan("");
-      out.beginObject()
-          .field("solver", row.solver)
-          .field("value", row.plan.hasPlan() ? row.plan.value : nothing);
-      out.field("bound", row.plan.hasPlan() ? row.plan.bound : nothing)
-          .field("status", name(row.plan.status))
-          .endObject();
+  Options options;
+  options.run.time_limit_seconds = 4 * kGoalSeconds;
+  ALLOT_CHECK(applyOptions(arguments, options));
+  options.run.time_limit_seconds = std::min(options.run.time_limit_seconds, 4 * kGoalSeconds) / 4;
+  const std::atomic<bool>& stop = catchStopSignals();
+  std::string text = "Allot against the rules people use today\n";
+  JsonWriter out(4);
+  out.beginObject().key("problems").beginArray();
+  bool reported = false;
+  for (const auto make : {demoLanguageModel, demoVisionModel}) {
+    ALLOT_TRY(Problem problem, make());
+    text += fmt::format("\n{}: {} ops on {}\ntimes: {}\n\n", problem.name, problem.opCount(),
+                        problem.cluster.name, problem.costs);
+    out.beginObject()
+        .field("problem", problem.name)
+        .field("ops", static_cast<std::uint64_t>(problem.opCount()))
+        .field("costs", problem.costs)
+        .key("goals")
+        .beginArray();
+    for (const Goal goal : {Goal::kThroughput, Goal::kLatency}) {
+      Modes modes;
+      modes.goal = goal;
+      ALLOT_CHECK(problem.setModes(modes));
+      if (progressWanted(arguments))
+        fmt::print(stderr, "\r\033[K{}: planning for {} ...", problem.name, name(goal));
+      ALLOT_TRY(const std::vector<Row> rows, race(problem, options.run, stop));
+      if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K");
+      text += raceText(goal, rows);
+      raceJson(goal, rows, out);
+      if (reported || arguments.quiet) continue;
+      ALLOT_CHECK(writeDemoReport(problem, rows, options.run));
+      reported = true;
     }
     out.endArray().endObject();
   }
-  out.endArray().endObject();
-  text +=
+  out.endArray();
+  if (reported) out.field("report", kReportFile);
+  out.endObject();
+  text += fmt::format(
+      "The first plan as a page with pipeline, memory and graph: {0}\n"
+      "  open it in any browser, for example: xdg-open {0}\n\n"
       "Try next:\n"
-      "  allot demo -q -o demo.json                                   this problem as a file\n"
-      "  allot plan demo.json --goal throughput -o plan.json          plan it\n"
+      "  allot demo -q -o demo.json                                   the first problem as a file\n"
+      "  allot plan demo.json --goal latency -o plan.json             plan it\n"
       "  allot explain demo.json plan.json                            why it is worth what it is\n"
-      "  allot export demo.json plan.json --to chrome -o trace.json   open in ui.perfetto.dev\n"
-      "  allot plan demo.json --goal latency --pin 'embed.*=cpu'      with your own constraints\n";
+      "  allot report demo.json plan.json                             the same to look at\n"
+      "  allot plan model.onnx --cluster 1xA100-80GB,2xT4 --goal throughput    your own model\n",
+      kReportFile);
   if (arguments.json) {
     ALLOT_CHECK(print(out.take()));
   } else if (!arguments.quiet) {

@@ -157,7 +157,15 @@ std::vector<CommandOption> makeOptions() {
        "op chains: merge ops that follow one another while their speed-up stays within LOW..HIGH times the "
        "first one's, or TIME is not over; for example 0.5,2,10ms",
        kReading, &A::pack);
-  text("cluster", 0, "FILE", "devices and links for inputs that have none", kReading, &A::cluster);
+  text("cluster", 0, "DEVICES",
+       "devices for inputs that have none: a file, or for example 2xA100-80GB,1xT4,cpu:16", kReading,
+       &A::cluster);
+  text("link", 0, "LINK",
+       "what joins devices named on the command line, for example pcie4, nvlink3 or 25GB/s,5us",
+       kReading | kDevices, &A::link);
+  list("dim", "NAME=SIZE", "ONNX: value of a symbolic dimension; may be repeated", kReading, &A::dim);
+  text("times", 0, "FILE", "measured times of ops, which go before all others: CSV or allot.profile/1",
+       kReading, &A::times);
   text("config", 0, "FILE", "a YAML or JSON map of option: value", kModes | kRun, &A::config);
   list("set", "NAME=VALUE", "set any option of docs/options.md; may be repeated", kModes | kRun, &A::set);
   list("pin", "PATTERN=DEVICE", "run the ops whose names match on this device; may be repeated", kConstraints,
@@ -174,8 +182,6 @@ std::vector<CommandOption> makeOptions() {
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);
   text("op", 0, "NAME", "explain this op, or all ops of this layer", kOp, &A::op);
   text("to", 0, "FORMAT", "what to write", kTo, &A::to, {"chrome", "dot", "json", "dnn-partitioning", "mps"});
-  text("link", 0, "LINK", "what joins the devices of a short form, for example pcie4, nvlink3 or 25GB/s,5us",
-       kDevices, &A::link);
   flag("measure", 0, "detect: measure memory bandwidth and a matrix product, about two seconds", kDevices,
        &A::measure);
   flag("options-doc", 0, "print docs/options.md", kOptionsDoc, &A::options_doc);

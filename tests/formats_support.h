@@ -83,6 +83,7 @@ inline void expectSameGraph(const OpGraph& a, const OpGraph& b) {
   EXPECT_EQ(a.op_memory_bytes, b.op_memory_bytes);
   EXPECT_EQ(a.op_weight_bytes, b.op_weight_bytes);
   EXPECT_EQ(a.op_workspace_bytes, b.op_workspace_bytes);
+  EXPECT_EQ(a.op_activation_bytes, b.op_activation_bytes);
   EXPECT_EQ(a.op_read_bytes, b.op_read_bytes);
   EXPECT_EQ(a.op_written_bytes, b.op_written_bytes);
   EXPECT_EQ(a.op_data_type, b.op_data_type);

@@ -30,8 +30,6 @@ Result<MeasuredTimes> readTimes(std::string_view text, const std::string& file, 
 
 struct CostOptions {
   const MeasuredTimes* measured = nullptr;
-  // Counts each op's outputs as its resident memory. Off where live memory follows the tensors themselves.
-  bool hold_activations = true;
 };
 
 struct CostReport {

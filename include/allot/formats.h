@@ -39,6 +39,8 @@ std::optional<Format> formatFromName(std::string_view name);
 // All names, for messages.
 std::string formatNames();
 
+struct MeasuredTimes;
+
 using Warnings = std::vector<std::string>;
 
 struct ReadOptions {
@@ -46,6 +48,7 @@ struct ReadOptions {
   std::optional<std::string> time_unit;      // "s", "ms" or "us": overrides a foreign file's unit
   bool merge_edges = false;                  // Moirai: join edges of one producer whose matrices are equal
   std::optional<PackRule> pack;              // op chains: merge ops that follow one another
+  const MeasuredTimes* measured = nullptr;   // graphs: times of ops that go before all others (allot/cost.h)
   std::map<std::string, std::int64_t> dims;  // ONNX: values of symbolic dimensions
 };
 

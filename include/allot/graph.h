@@ -68,6 +68,9 @@ class OpGraph {
   std::vector<std::int64_t> op_memory_bytes;  // held while the op is placed, besides weights
   std::vector<std::int64_t> op_weight_bytes;
   std::vector<std::int64_t> op_workspace_bytes;  // held while the op runs
+  // Outputs of an op that is priced from its sizes: held as memory is, unless memory is live and follows the
+  // tensors themselves.
+  std::vector<std::int64_t> op_activation_bytes;
   // What a cost model needs besides flops: memory traffic, weights included, and the arithmetic.
   std::vector<std::int64_t> op_read_bytes, op_written_bytes;
   std::vector<DataType> op_data_type;

@@ -97,8 +97,10 @@ class Problem {
   double memoryLimit(DeviceId device) const;
   // Bytes an op holds on its device for as long as it is placed.
   double residentBytes(OpId op) const {
-    return static_cast<double>(graph.op_memory_bytes[op.index()]) +
-           static_cast<double>(graph.op_weight_bytes[op.index()]) * modes.optimizer_factor;
+    const std::size_t i = op.index();
+    const std::int64_t outputs = modes.memory == MemoryModel::kLive ? 0 : graph.op_activation_bytes[i];
+    return static_cast<double>(graph.op_memory_bytes[i] + outputs) +
+           static_cast<double>(graph.op_weight_bytes[i]) * modes.optimizer_factor;
   }
 
   std::size_t unitCount() const { return unit_ops_.rows(); }

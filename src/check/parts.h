@@ -40,8 +40,11 @@ struct CheckContext {
   DeviceId deviceOf(OpId op) const { return plan.assignment[op.index()]; }
 
   double residentBytes(OpId op) const {
-    return static_cast<double>(problem.graph.op_memory_bytes[op.index()]) +
-           static_cast<double>(problem.graph.op_weight_bytes[op.index()]) * modes().optimizer_factor;
+    const OpGraph& graph = problem.graph;
+    double held = static_cast<double>(graph.op_memory_bytes[op.index()]);
+    if (modes().memory == MemoryModel::kStatic)
+      held += static_cast<double>(graph.op_activation_bytes[op.index()]);
+    return held + static_cast<double>(graph.op_weight_bytes[op.index()]) * modes().optimizer_factor;
   }
   double memoryLimit(DeviceId device) const {
     const auto& memory = problem.cluster.devices[device.index()].memory_bytes;

@@ -22,7 +22,7 @@ class Pricer {
     ALLOT_CHECK(checkWork());
     for (std::size_t i = 0; i < graph_.opCount(); ++i) ALLOT_CHECK(priceOp(OpId(i)));
     warnUnused();
-    if (options_.hold_activations) holdOutputs();
+    holdOutputs();
     file_.costs = provenanceText(report_, cluster_, options_);
     return std::move(report_);
   }
@@ -59,10 +59,7 @@ class Pricer {
   // A graph that says nothing of its ops would come out as free of cost.
   Result<void> checkWork() const {
     for (std::size_t i = 0; i < graph_.opCount(); ++i) {
-      if (graph_.op_flops[i] > 0 || graph_.op_read_bytes[i] > 0 || graph_.op_written_bytes[i] > 0 ||
-          graph_.op_cost_unknown[i] != 0 || !std::isnan(file_.op_seconds[i]) ||
-          !file_.op_class_seconds[i].empty())
-        return {};
+      if (isDescribed(i) || !std::isnan(file_.op_seconds[i]) || !file_.op_class_seconds[i].empty()) return {};
     }
     if (options_.measured != nullptr && !options_.measured->by_op.empty()) return {};
     return badInput("", "the graph gives neither times nor flops nor traffic of its ops",
@@ -149,9 +146,17 @@ class Pricer {
     }
   }
 
+  // Whether the file describes the op by its sizes, as readers of models do, and not by a time alone.
+  bool isDescribed(std::size_t i) const {
+    return graph_.op_flops[i] > 0 || graph_.op_read_bytes[i] > 0 || graph_.op_written_bytes[i] > 0 ||
+           graph_.op_cost_unknown[i] != 0;
+  }
+
   void holdOutputs() {
     for (std::size_t i = 0; i < graph_.opCount(); ++i) {
-      std::int64_t& held = graph_.op_memory_bytes[i];
+      if (!isDescribed(i)) continue;
+      std::int64_t& held = graph_.op_activation_bytes[i];
+      held = 0;
       for (const TensorId tensor : graph_.outputs(OpId(i)))
         held = std::min(kMaxBytes, held + graph_.tensor_bytes[tensor.index()]);
     }

@@ -25,8 +25,9 @@ Result<GraphFile> readOwnGraph(const JsonNode& root, Warnings& warnings) {
   OpPartsReader parts(file.graph, warnings);
   ALLOT_TRY(const JsonNode ops, root.at("ops"));
   ALLOT_CHECK(ops.forEach([&](const JsonNode& node) -> Result<void> {
-    ALLOT_CHECK(parts.readOp(node, {"name", "time", "type", "flops", "memory", "weights", "workspace", "read",
-                                    "written", "dtype", "cost-unknown", "phase", "group"}));
+    ALLOT_CHECK(
+        parts.readOp(node, {"name", "time", "type", "flops", "memory", "weights", "workspace", "activations",
+                            "read", "written", "dtype", "cost-unknown", "phase", "group"}));
     file.op_seconds.push_back(std::nan(""));
     file.op_class_seconds.emplace_back();
     if (!node.has("time")) return {};

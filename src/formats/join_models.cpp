@@ -37,6 +37,7 @@ void append(Problem& all, const Problem& one, const std::string& prefix) {
     to.op_memory_bytes[op] = from.op_memory_bytes[i];
     to.op_weight_bytes[op] = from.op_weight_bytes[i];
     to.op_workspace_bytes[op] = from.op_workspace_bytes[i];
+    to.op_activation_bytes[op] = from.op_activation_bytes[i];
     to.op_read_bytes[op] = from.op_read_bytes[i];
     to.op_written_bytes[op] = from.op_written_bytes[i];
     to.op_data_type[op] = from.op_data_type[i];

@@ -116,6 +116,7 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
     ALLOT_TRY(const JsonNode child, node.at("flops"));
     ALLOT_TRY(graph_.op_flops[i], child.nonNegative());
   }
+  ALLOT_CHECK(readBytes(node, "activations", graph_.op_activation_bytes[i]));
   ALLOT_CHECK(readBytes(node, "read", graph_.op_read_bytes[i]));
   ALLOT_CHECK(readBytes(node, "written", graph_.op_written_bytes[i]));
   if (node.has("dtype")) {
@@ -212,6 +213,7 @@ void writeOpParts(const OpGraph& graph, OpId op, bool with_model, JsonWriter& ou
   if (graph.op_memory_bytes[i] != 0) out.field("memory", graph.op_memory_bytes[i]);
   if (graph.op_weight_bytes[i] != 0) out.field("weights", graph.op_weight_bytes[i]);
   if (graph.op_workspace_bytes[i] != 0) out.field("workspace", graph.op_workspace_bytes[i]);
+  if (graph.op_activation_bytes[i] != 0) out.field("activations", graph.op_activation_bytes[i]);
   if (graph.op_read_bytes[i] != 0) out.field("read", graph.op_read_bytes[i]);
   if (graph.op_written_bytes[i] != 0) out.field("written", graph.op_written_bytes[i]);
   if (graph.op_data_type[i] != DataType::kUnknown) out.field("dtype", name(graph.op_data_type[i]));

@@ -223,8 +223,9 @@ Result<Problem> readOwnProblem(const JsonNode& root, Warnings& warnings) {
   ALLOT_TRY(const JsonNode ops, root.at("ops"));
   const std::size_t classes = problem.cluster.classCount();
   ALLOT_CHECK(ops.forEach([&](const JsonNode& node) -> Result<void> {
-    ALLOT_CHECK(parts.readOp(node, {"name", "time", "type", "flops", "memory", "weights", "workspace", "read",
-                                    "written", "dtype", "cost-unknown", "model", "phase", "group"}));
+    ALLOT_CHECK(
+        parts.readOp(node, {"name", "time", "type", "flops", "memory", "weights", "workspace", "activations",
+                            "read", "written", "dtype", "cost-unknown", "model", "phase", "group"}));
     return readTimes(node, classes, problem.op_seconds);
   }));
   ALLOT_CHECK(parts.indexNames(ops));

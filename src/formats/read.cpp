@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "allot/cost.h"
 #include "formats/foreign.h"
 #include "formats/onnx/parse.h"
 #include "formats/own.h"
@@ -221,6 +222,11 @@ Result<Problem> readProblem(std::string_view text, const std::string& file, cons
     if (cluster == nullptr)
       return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
     ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, file, options, warnings));
+    ALLOT_TRY(const CostReport costs, priceGraph(graph, *cluster, {options.measured}));
+    warnings.insert(warnings.end(), costs.warnings.begin(), costs.warnings.end());
+    for (const auto& [type, count] : costs.unpriced)
+      warnings.push_back(
+          fmt::format("the cost of {} {} is not known and taken from its traffic", count, type));
     return makeProblem(std::move(graph), *cluster);
   };
   return named(open(text, file, options, read), file);

@@ -49,6 +49,7 @@ OpId OpGraph::addOp(std::string op) {
   op_memory_bytes.push_back(0);
   op_weight_bytes.push_back(0);
   op_workspace_bytes.push_back(0);
+  op_activation_bytes.push_back(0);
   op_read_bytes.push_back(0);
   op_written_bytes.push_back(0);
   op_data_type.push_back(DataType::kUnknown);

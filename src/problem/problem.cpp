@@ -43,7 +43,8 @@ Result<void> Problem::checkSizes() const {
     return badInput("devices", "there are no devices", "give at least one device");
   std::int64_t total = 0;
   if (!sumFits(graph.op_memory_bytes, total) || !sumFits(graph.op_weight_bytes, total) ||
-      !sumFits(graph.op_workspace_bytes, total) || !sumFits(graph.tensor_bytes, total)) {
+      !sumFits(graph.op_workspace_bytes, total) || !sumFits(graph.op_activation_bytes, total) ||
+      !sumFits(graph.tensor_bytes, total)) {
     return badInput("ops", "the sizes add up to more than 4 EiB",
                     "check the units of memory, weights and bytes");
   }

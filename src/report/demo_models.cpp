@@ -5,6 +5,9 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "allot/catalogue.h"
+#include "allot/cost.h"
+
 namespace allot {
 namespace {
 
@@ -189,14 +192,21 @@ class VisionModel {
   }
 };
 
-}  // namespace
-
-Result<GraphFile> demoLanguageModel() {
-  return LanguageModel().build();
+Result<Problem> priced(Result<GraphFile> model) {
+  ALLOT_TRY(GraphFile graph, std::move(model));
+  ALLOT_TRY(const Cluster cluster, clusterFromShortForm("1xRTX-3090,2xT4,cpu:16", "pcie3"));
+  ALLOT_CHECK(priceGraph(graph, cluster, {}));
+  return makeProblem(std::move(graph), cluster);
 }
 
-Result<GraphFile> demoVisionModel() {
-  return VisionModel().build();
+}  // namespace
+
+Result<Problem> demoLanguageModel() {
+  return priced(LanguageModel().build());
+}
+
+Result<Problem> demoVisionModel() {
+  return priced(VisionModel().build());
 }
 
 }  // namespace allot

@@ -32,6 +32,7 @@ Problem unfinished(const Problem& problem) {
   to.op_memory_bytes = from.op_memory_bytes;
   to.op_weight_bytes = from.op_weight_bytes;
   to.op_workspace_bytes = from.op_workspace_bytes;
+  to.op_activation_bytes = from.op_activation_bytes;
   to.op_read_bytes = from.op_read_bytes;
   to.op_written_bytes = from.op_written_bytes;
   to.op_data_type = from.op_data_type;

@@ -110,7 +110,7 @@ class Generator {
       const OpId op = graph.addOp(fmt::format("o{}", i));
       graph.op_model[op.index()] = ModelId(random_.below(models));
       if (training_) graph.op_phase[op.index()] = i * 2 < ops ? Phase::kForward : pick<Phase>(3);
-      graph.op_memory_bytes[op.index()] = random_.below(5);
+      (i % 3 == 0 ? graph.op_activation_bytes : graph.op_memory_bytes)[op.index()] = random_.below(5);
       graph.op_weight_bytes[op.index()] = random_.below(4);
       graph.op_workspace_bytes[op.index()] = random_.below(3);
       const std::uint32_t sure = random_.below(static_cast<std::uint32_t>(classes));

@@ -32,6 +32,7 @@ std::optional<CoarseProblem> makeCoarse(const Problem& fine, const std::vector<s
     p.graph.op_model[id.index()] = graph.op_model[ops.front().index()];
     for (const OpId op : ops) {
       p.graph.op_memory_bytes[id.index()] += graph.op_memory_bytes[op.index()];
+      p.graph.op_activation_bytes[id.index()] += graph.op_activation_bytes[op.index()];
       p.graph.op_weight_bytes[id.index()] += graph.op_weight_bytes[op.index()];
     }
     for (std::size_t c = 0; c < classes; ++c) {
