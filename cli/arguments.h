@@ -82,6 +82,7 @@ int runSimulate(const Arguments&);
 int runCompare(const Arguments&);
 int runAffinity(const Arguments&);
 int runExplain(const Arguments&);
+int runReport(const Arguments&);
 int runExport(const Arguments&);
 int runDemo(const Arguments&);
 int runCompletion(const Arguments&);
