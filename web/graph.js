@@ -186,6 +186,7 @@ export class Graph {
       const name = this.tree.path(id).join("/");
       return button(`${name} ×`, `Close ${name}`, () => this.toggle(id));
     });
+    this.chips.hidden = ids.length === 0;
     this.chips.replaceChildren(...(ids.length ? [el("span", { class: "muted" }, "Open:"), ...shown] : []), ids.length > 12 ? `and ${ids.length - 12} more` : "");
   }
 
@@ -288,13 +289,14 @@ export class Graph {
       group.append(svg("rect", { x: left, y: y + kHeight - 9, width: Math.max(1, wide - 1), height: 5, rx: 2, vars: `${deviceVars(device)};fill:var(--c)` }));
       left += wide;
     }
-    parts.slice(0, 3).forEach(([device], i) => {
+    let lx = x + width - 6;
+    for (const [device] of parts.slice(0, 3).reverse()) {
       const letter = letterOf(device);
       const wide = 8 + 7 * letter.length;
-      const lx = x + width - 9 - wide - i * (wide + 3);
+      lx -= wide + 3;
       group.append(svg("rect", { x: lx, y: y + 7, width: wide, height: 15, rx: 4, vars: `${deviceVars(device)};fill:var(--c)` }));
       group.append(svg("text", { class: "letter", x: lx + wide / 2, y: y + 18, vars: `${deviceVars(device)};fill:var(--ct)` }, letter));
-    });
+    }
     const room = Math.floor((width - 22 - 18 * Math.min(3, parts.length) - (module ? 12 : 0)) / 7);
     const text = label.length > room ? `${label.slice(0, Math.max(1, room - 1))}…` : label;
     group.append(svg("text", { class: "label", x: x + 10, y: y + 18 }, module ? `▸ ${text}` : text));

@@ -1,7 +1,7 @@
 // Head of the report: what the plan is worth, how good that is, and where the figures come from.
 
 import { el } from "./dom.js";
-import { countText, percentText, plural, rateText, secondsText } from "./format.js";
+import { bytesText, percentText, plural, rateText, secondsText } from "./format.js";
 
 /** @typedef {import("./data.js").Report} Report */
 
@@ -71,6 +71,27 @@ function costsNote(report) {
 }
 
 /** @param {Report} report */
+function busiestText(report) {
+  const device = report.devices[report.why.bottleneck ?? -1];
+  return device ? device.name : "–";
+}
+
+/** Every cut tensor once for each device it goes to. @param {Report} report */
+function sentText(report) {
+  const { ops, tensors } = report;
+  let bytes = 0;
+  let count = 0;
+  for (let t = 0; t < tensors.count; ++t) {
+    const targets = new Set();
+    for (let k = tensors.begin[t]; k < tensors.begin[t + 1]; ++k) targets.add(ops.device[tensors.to[k]]);
+    targets.delete(ops.device[tensors.from[t]]);
+    count += targets.size;
+    if (tensors.bytes) bytes += targets.size * tensors.bytes[t];
+  }
+  return bytes > 0 ? `${bytesText(bytes)}, ${plural(count, "tensor")}` : plural(count, "tensor");
+}
+
+/** @param {Report} report */
 export function summary(report) {
   const { plan, ops, devices } = report;
   const [per, sentence] = worth(report);
@@ -98,13 +119,11 @@ export function summary(report) {
       el(
         "div",
         { class: "facts-row full" },
-        fact("Bound", secondsText(plan.bound)),
-        fact("Gap", plan.bound ? percentText(plan.gap ?? 0) : "unknown"),
-        fact("Status", plan.status),
         fact("Found by", plan.solver || "–"),
         fact("Search took", secondsText(plan.seconds, 3)),
         fact("Devices used", `${used} of ${devices.length}`),
-        fact("Ops", countText(ops.count)),
+        fact("Busiest device", busiestText(report)),
+        fact("Sent between devices", sentText(report)),
         plan.noise ? fact(`With ${percentText(plan.noise.share)} noise`, `${secondsText(plan.noise.mean)} (95%: ${secondsText(plan.noise.p95)})`) : null,
       ),
       ...costsNote(report).map((note) => {

@@ -38,7 +38,7 @@ export class OpTable {
     this.rows = el("div", { class: "rows" });
     this.view = el("div", { class: "view", tabindex: 0, role: "grid", "aria-label": "Ops; arrow keys move, Enter shows an op", onscroll: () => this.paint(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event) }, this.rows);
     this.element = el("div", { class: "grid" }, this.titles, this.view);
-    this.controls = el("div", { class: "row" }, el("span", { class: "row controls" }, this.search, el("span", { class: "muted hint" }, el("kbd", {}, "/"), " to search")), this.count);
+    this.controls = el("div", { class: "row" }, el("span", { class: "search-row controls" }, this.search, el("span", { class: "muted hint" }, el("kbd", {}, "/"), " to search")), this.count);
     new ResizeObserver(() => this.layout()).observe(this.element);
     addEventListener("beforeprint", () => this.print(true));
     addEventListener("afterprint", () => this.print(false));

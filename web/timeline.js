@@ -291,6 +291,12 @@ export class Timeline {
       const wide = right - left;
       const gap = wide > 3 ? 1 : 0;
       context.globalAlpha = row.tint[i] === kTint.light ? 0.42 : 1;
+      if (row.tint[i] === kTint.hatched) {
+        context.globalAlpha = 0.35;
+        context.fillStyle = plain;
+        context.fillRect(left, y, wide - gap, h);
+        context.globalAlpha = 1;
+      }
       context.fillStyle = row.tint[i] === kTint.hatched ? lines : plain;
       context.fillRect(left, y, wide - gap, h);
       if (over > 0 && wide > 3) {
@@ -319,22 +325,39 @@ export class Timeline {
   paintLabel(context, colours, row, top) {
     context.strokeStyle = colours.faint;
     line(context, 0, top + row.height - 0.5, this.width, top + row.height - 0.5);
-    const tone = row.device % colours.device.length;
     const middle = top + row.height / 2;
-    const size = Math.min(18, row.height - 6);
+    const narrow = this.gutter < 80;
+    this.paintBadge(context, colours, row.device, narrow && row.to >= 0 ? 3 : 9, middle, row.height);
+    if (row.to >= 0) {
+      context.fillStyle = colours.muted;
+      context.fillText("→", narrow ? 22 : 40, middle);
+      this.paintBadge(context, colours, row.to, narrow ? 26 : 51, middle, row.height);
+    }
+    if (row.to >= 0 && narrow) return;
+    if (this.gutter < 80) return;
+    context.textAlign = "left";
+    context.font = `${row.height > 26 ? "600 12.5px" : "11px"} ${colours.font}`;
+    context.fillStyle = row.height > 26 ? colours.text : colours.muted;
+    const text = row.to >= 0 ? row.label.slice(row.label.indexOf("→ ") + 2) : row.label;
+    const left = row.to >= 0 ? 76 : 36;
+    context.fillText(fitText(context, text, this.gutter - left - 8), left, middle + 0.5);
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context @param {import("./palette.js").Colours} colours
+   * @param {number} device @param {number} left @param {number} middle @param {number} height of the row
+   */
+  paintBadge(context, colours, device, left, middle, height) {
+    const tone = device % colours.device.length;
+    const size = Math.min(18, height - 6);
     context.fillStyle = colours.device[tone];
     context.beginPath();
-    context.roundRect(9, middle - size / 2, size + 2, size, 5);
+    context.roundRect(left, middle - size / 2, size + 2, size, 5);
     context.fill();
     context.fillStyle = colours.deviceText[tone];
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.font = `700 ${size > 16 ? 11 : 9.5}px ${colours.font}`;
-    context.fillText(letterOf(row.device), 10 + size / 2, middle + 0.5);
-    if (this.gutter < 80) return;
-    context.textAlign = "left";
-    context.font = `${row.height > 26 ? "600 12.5px" : "11px"} ${colours.font}`;
-    context.fillStyle = row.height > 26 ? colours.text : colours.muted;
-    context.fillText(fitText(context, row.label, this.gutter - 44), 36, middle + 0.5);
+    context.fillText(letterOf(device), left + 1 + size / 2, middle + 0.5);
   }
 }

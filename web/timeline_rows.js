@@ -5,7 +5,8 @@ import { bytesText, secondsText } from "./format.js";
 /** @typedef {import("./data.js").Report} Report */
 /**
  * @typedef {object} Row
- * @property {string} label @property {number} device whose colour @property {number} height pixels
+ * @property {string} label @property {number} device whose colour @property {number} to of a link: its other end, else -1
+ * @property {number} height pixels
  * @property {Float64Array} start ascending @property {Float64Array} end @property {Uint8Array} tint one of kTint
  * @property {(i: number) => string} name @property {(i: number) => string[]} tip first line is the title
  * @property {(i: number) => number} op to choose on a click, or -1
@@ -34,6 +35,7 @@ function deviceRows(report) {
     return {
       label: device.name,
       device: d,
+      to: -1,
       height: 34,
       start: Float64Array.from(ids, (i) => start[i]),
       end: Float64Array.from(ids, (i) => end[i]),
@@ -87,6 +89,7 @@ function linkRows(report) {
     return {
       label: joined ? `${devices[from].name} →` : `${devices[from].name} → ${devices[key % devices.length].name}`,
       device: from,
+      to: joined ? -1 : key % devices.length,
       height: 22,
       start: Float64Array.from(ids, (i) => transfers.start[i]),
       end: Float64Array.from(ids, (i) => transfers.end[i]),
@@ -154,6 +157,7 @@ export function pipelineRows(report) {
       return {
         label: report.devices[device].name,
         device,
+        to: -1,
         height: 38,
         start: Float64Array.from(spans, (x) => x.start),
         end: Float64Array.from(spans, (x) => x.end),

@@ -62,6 +62,11 @@ function cuts(report) {
   return el("div", {}, el("h3", {}, `What ${report.devices[busiest]?.name ?? ""} sends and receives`), table(["", "output of", "to or from", "#time"], rows, "Dearest transfers of the busiest device"));
 }
 
+/** @param {number} change */
+function changeText(change) {
+  return Math.abs(change) < 5e-7 ? "±0%" : `${change > 0 ? "+" : "−"}${percentText(Math.abs(change))}`;
+}
+
 /** @param {Report} report @param {import("./data.js").OpMoves} item @param {(op: number) => void} choose */
 function moves(report, item, choose) {
   const { value } = report.plan;
@@ -73,15 +78,19 @@ function moves(report, item, choose) {
       deviceLabel(report, there.device),
       secondsText(there.seconds, 3),
       there.value === null ? "–" : secondsText(there.value),
-      there.here || !known ? "" : `${change >= 0 ? "+" : "−"}${percentText(Math.abs(change))}`,
+      there.here || !known ? "" : changeText(change),
       el("span", { class: "muted" }, remark),
     ];
   });
   const home = item.devices.find((there) => there.here);
+  const others = item.devices.filter((there) => !there.here && there.value !== null && !there.obstacle);
+  others.sort((a, b) => Number(a.value) - Number(b.value));
+  const best = others[0];
+  const hint = best && value > 0 ? `at best ${changeText(Number(best.value) / value - 1)} elsewhere` : "no valid place elsewhere";
   return el(
     "details",
     { class: "move" },
-    el("summary", {}, el("span", { class: "name" }, report.ops.names[item.op]), el("span", { class: "muted" }, home ? `${secondsText(home.seconds, 3)} on ${report.devices[home.device].name}` : "")),
+    el("summary", {}, el("span", { class: "name" }, report.ops.names[item.op]), el("span", { class: "muted" }, home ? `${secondsText(home.seconds, 3)} on ${report.devices[home.device].name}; ${hint}` : "")),
     table(["on", "#its time", "#value then", "#change", ""], rows, "This op on every device"),
     item.together > 1 ? el("p", { class: "lead" }, `${plural(item.together, "op")} must share a device; times are of all of them.`) : null,
     el("p", {}, el("button", { type: "button", onclick: () => choose(item.op) }, "Show the op")),
@@ -100,7 +109,7 @@ export function why(report, choose) {
         {},
         el("h3", {}, "The heaviest ops, and what moving one would do"),
         el("p", { class: "lead", vars: "margin-bottom:10px" }, "Each figure is the value of the plan with that op elsewhere and everything else as it is."),
-        ...report.why.ops.map((item) => moves(report, item, choose)),
+        el("div", { class: "moves" }, ...report.why.ops.map((item) => moves(report, item, choose))),
       ),
     );
   }
