@@ -1,8 +1,11 @@
 // allot report: a plan as one HTML file.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "allot/check.h"
 #include "allot/evaluate.h"
+#include "allot/solve.h"
 #include "base/file_io.h"
 #include "base/json_writer.h"
 #include "base/units.h"
@@ -27,9 +30,10 @@ Result<Plan> evaluatedPlan(const Problem& problem, Plan plan, const std::string&
   if (!evaluation.valid())
     return fail({ErrorCode::kMismatch, file, "", evaluation.violations.front(), "give a valid assignment"});
   if (!claims) {
-    evaluation.plan.status = Status::kFeasible;
-    evaluation.plan.bound = 0;
-    evaluation.plan.solver = "given";
+    Plan& given = evaluation.plan;
+    given.bound = problem.opCount() <= kMostWhatIfOps ? std::min(lowerBound(problem), given.value) : 0;
+    given.status = given.gap() <= kOptimalGap ? Status::kOptimal : Status::kFeasible;
+    given.solver = "given";
   }
   return std::move(evaluation.plan);
 }

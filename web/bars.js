@@ -27,7 +27,7 @@ function loadMeter(report, d, whole, widest) {
     el(
       "div",
       { class: "text" },
-      el("span", {}, el("b", {}, secondsText(inside)), device.communication > 0 ? `, of it sending and receiving ${secondsText(device.communication)}`.replace(", of it", throughput ? ", of it" : "; beside it,") : ""),
+      el("span", {}, el("b", {}, secondsText(inside)), device.communication > 0 ? `, transfers ${secondsText(device.communication, 3)}` : ""),
       el("span", {}, percentText(share)),
     ),
   );
@@ -84,7 +84,7 @@ export function bars(report) {
     "devices",
     "Devices",
     lead,
-    el("div", { class: "legend" }, el("span", {}, el("i", {}), "computing"), throughput ? el("span", {}, el("i", { class: "hatch" }), "sending and receiving") : null),
-    el("div", { class: "bars" }, el("div", { class: "item head", "aria-hidden": "true" }, el("span", {}, "device"), el("span", {}, throughput ? "load per sample" : "busy"), memory ? el("span", {}, "memory") : null), ...items),
+    el("div", { class: "legend" }, el("span", {}, el("i", {}), "computing"), throughput ? el("span", {}, el("i", { class: "hatch" }), "transfers") : null),
+    el("div", { class: "bars" }, el("div", { class: "item head", "aria-hidden": "true" }, el("span", {}, "device"), el("span", {}, throughput ? "load per sample, transfers in it" : "computing, transfers beside it"), memory ? el("span", {}, "memory") : null), ...items),
   );
 }

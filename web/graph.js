@@ -161,8 +161,9 @@ export class Graph {
   draw() {
     const items = this.visible();
     const links = this.links(items);
-    const labels = items.map((item) => this.tree.shortName(item));
-    const width = labels.map((label) => Math.max(132, Math.min(228, 64 + 7.1 * label.length)));
+    const labels = items.map((item) => this.tree.label(item));
+    const badges = (/** @type {number} */ item) => (isOp(item) ? 1 : Math.min(3, this.tree.sharesOf(this.tree.modules[item]).length));
+    const width = labels.map((label, i) => Math.max(132, Math.min(280, 42 + 18 * badges(items[i]) + 7.1 * label.length)));
     const plan = layered(width, links, { height: kHeight, gapX: 22, gapY: 40 });
     const pad = 26;
     const w = plan.width + 2 * pad;
@@ -183,7 +184,7 @@ export class Graph {
   drawChips() {
     const ids = [...this.open].filter((id) => id > 0).sort((a, b) => a - b);
     const shown = ids.slice(0, 12).map((id) => {
-      const name = this.tree.path(id).join("/");
+      const name = this.tree.path(id);
       return button(`${name} ×`, `Close ${name}`, () => this.toggle(id));
     });
     this.chips.hidden = ids.length === 0;
@@ -241,7 +242,7 @@ export class Graph {
       }
     }
     const cost = [link.bytes > 0 ? bytesText(link.bytes) : "", link.seconds > 0 ? secondsText(link.seconds, 3) : ""].filter(Boolean).join(", ");
-    const title = `${this.tree.shortName(items[link.from])} → ${this.tree.shortName(items[link.to])}: ${plural(link.tensors, "tensor")}${link.cut ? `, between devices ${cost}` : ""}`;
+    const title = `${this.tree.label(items[link.from])} → ${this.tree.label(items[link.to])}: ${plural(link.tensors, "tensor")}${link.cut ? `, between devices ${cost}` : ""}`;
     const drawn = [svg("path", { class: `edge${link.cut ? " cut" : ""}${back ? " back" : ""}`, d: path }, svg("title", {}, title))];
     if (link.cut && labelled && cost) {
       const at = bends.length ? bends[Math.floor(bends.length / 2)] : { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
@@ -257,13 +258,12 @@ export class Graph {
     const module = isOp(item) ? null : tree.modules[item];
     const op = opOf(item);
     const seconds = module ? module.seconds : report.ops.seconds[op];
-    // Ops of zero time have no share of time; then their number counts.
-    const parts = module ? [...(module.seconds > 0 ? module.devices : module.counts)] : [[report.ops.device[op], 1]];
-    parts.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    /** @type {[number, number][]} */
+    const parts = module ? tree.sharesOf(module) : [[report.ops.device[op], 1]];
     const total = parts.reduce((sum, part) => sum + part[1], 0) || 1;
     const names = parts.map(([device]) => report.devices[device]?.name ?? "no device");
     const what = module ? `${plural(module.ops, "op")}, ${secondsText(seconds, 3)}` : `${report.types[report.ops.type[op]] || "op"}, ${secondsText(seconds, 3)}`;
-    const full = module ? tree.path(item).join("/") : report.ops.names[op];
+    const full = module ? tree.path(item) : report.ops.names[op];
     const act = () => (module ? this.toggle(item) : this.choose(op));
     const x = at.x - width / 2;
     const y = at.y - kHeight / 2;

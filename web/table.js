@@ -7,7 +7,9 @@ import { badge, deviceVars } from "./palette.js";
 /** @typedef {import("./data.js").Report} Report */
 /**
  * @typedef {object} Column
- * @property {string} title @property {string} width of the grid's column @property {boolean} [figure] @property {boolean} [wide] not on phones
+ * @property {string} title @property {string} width of the grid's column @property {boolean} [figure] @property {string} [slim] on phones
+ * @property {boolean} [wide] not on phones @property {boolean} [roomy] only where there is much room
+
  * @property {(a: number, b: number) => number} order @property {(op: number) => Node | string} cell
  */
 
@@ -58,11 +60,11 @@ export class OpTable {
     ];
     if (types.length > 1) columns.push({ title: "Type", width: "minmax(0, 1fr)", wide: true, order: (a, b) => types[ops.type[a]].localeCompare(types[ops.type[b]]) || a - b, cell: (op) => types[ops.type[op]] });
     columns.push(
-      { title: "Device", width: "minmax(36px, 1fr)", order: by(ops.device), cell: (op) => el("span", { class: "device" }, badge(ops.device[op], devices[ops.device[op]]?.name ?? ""), el("span", { class: "device-name wide" }, devices[ops.device[op]]?.name ?? "no device")) },
+      { title: "Device", width: "minmax(58px, 1.3fr)", slim: "58px", order: by(ops.device), cell: (op) => el("span", { class: "device" }, badge(ops.device[op], devices[ops.device[op]]?.name ?? ""), el("span", { class: "device-name wide" }, devices[ops.device[op]]?.name ?? "no device")) },
       { title: "Time", width: "84px", figure: true, order: by(ops.seconds), cell: (op) => (ops.unknown[op] ? "unknown" : secondsText(ops.seconds[op], 3)) },
-      { title: "Share", width: "72px", wide: true, order: by(ops.seconds), cell: (op) => el("div", { class: "share", vars: `${deviceVars(ops.device[op])};width:${this.most > 0 ? (100 * ops.seconds[op]) / this.most : 0}%` }) },
+      { title: "Share", width: "72px", wide: true, roomy: true, order: by(ops.seconds), cell: (op) => el("div", { class: "share", vars: `${deviceVars(ops.device[op])};width:${this.most > 0 ? (100 * ops.seconds[op]) / this.most : 0}%` }) },
     );
-    if (start) columns.push({ title: "Start", width: "84px", figure: true, order: by(start), cell: (op) => secondsText(start[op], 4) });
+    if (start) columns.push({ title: "Start", width: "84px", figure: true, wide: true, order: by(start), cell: (op) => secondsText(start[op], 4) });
     if (slack) columns.push({ title: "Slack", width: "84px", figure: true, wide: true, order: by(slack), cell: (op) => (slack[op] > 0 ? secondsText(slack[op], 3) : "critical") });
     if (memory) columns.push({ title: "Memory", width: "84px", figure: true, wide: true, order: by(memory), cell: (op) => bytesText(memory[op]) });
     return columns;
@@ -114,13 +116,16 @@ export class OpTable {
   }
 
   seen() {
-    const narrow = this.element.clientWidth > 0 && this.element.clientWidth < 700;
-    return this.columns.filter((column) => !(narrow && column.wide));
+    return this.columns.filter((column) => !((this.narrow && column.wide) || (this.element.clientWidth < 860 && column.roomy)));
+  }
+
+  get narrow() {
+    return this.element.clientWidth > 0 && this.element.clientWidth < 700;
   }
 
   layout() {
     const seen = this.seen();
-    this.element.style.setProperty("--columns", seen.map((column) => column.width).join(" "));
+    this.element.style.setProperty("--columns", seen.map((column) => (this.narrow && column.slim) || column.width).join(" "));
     this.titles.replaceChildren(
       ...seen.map((column) => {
         const index = this.columns.indexOf(column);

@@ -56,7 +56,7 @@ export class Timeline {
   }
 
   get gutter() {
-    return this.width < 560 ? 44 : 168;
+    return this.width < 560 ? 52 : 168;
   }
 
   listen() {
@@ -330,8 +330,8 @@ export class Timeline {
     this.paintBadge(context, colours, row.device, narrow && row.to >= 0 ? 3 : 9, middle, row.height);
     if (row.to >= 0) {
       context.fillStyle = colours.muted;
-      context.fillText("→", narrow ? 22 : 40, middle);
-      this.paintBadge(context, colours, row.to, narrow ? 26 : 51, middle, row.height);
+      context.fillText("→", narrow ? 25.5 : 40, middle);
+      this.paintBadge(context, colours, row.to, narrow ? 31 : 51, middle, row.height);
     }
     if (row.to >= 0 && narrow) return;
     if (this.gutter < 80) return;

@@ -3,6 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
 
 #include "problem/calls_model.h"
 #include "report/explain.h"
@@ -91,26 +98,73 @@ Explanation quickExplanation(const Problem& problem, const Plan& plan) {
   return why;
 }
 
+// Raises a flag once the time is up or the caller wants to stop. A search may outlive its own limit on large
+// problems; the flag keeps the searches behind it from doing the same, one after another.
+class Deadline {
+ public:
+  Deadline(double seconds, const std::atomic<bool>* caller_stops)
+      : watcher_([this, seconds, caller_stops] { watch(seconds, caller_stops); }) {}
+  ~Deadline() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      over_ = true;
+    }
+    wake_.notify_one();
+    watcher_.join();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+  const std::atomic<bool>& flag() const { return flag_; }
+
+ private:
+  std::atomic<bool> flag_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool over_ = false;
+  std::thread watcher_;
+
+  void watch(double seconds, const std::atomic<bool>* caller_stops) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e6));
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!over_) {
+      if (Clock::now() >= end || (caller_stops != nullptr && *caller_stops)) flag_ = true;
+      wake_.wait_for(lock, std::chrono::milliseconds(20));
+    }
+  }
+};
+
+// What explains the plan, and a line about the what-if table.
+std::pair<Explanation, std::string> explained(const Problem& problem, const Plan& plan,
+                                              const ReportOptions& options) {
+  if (problem.opCount() > kMostWhatIfOps) {
+    return {quickExplanation(problem, plan),
+            fmt::format("Left out: {} ops are above the limit of {} for planning changed hardware anew.",
+                        problem.opCount(), kMostWhatIfOps)};
+  }
+  const Deadline deadline(options.what_if_seconds, options.stop_flag);
+  ExplainRequest request;
+  request.what_if_seconds =
+      options.what_if_seconds / static_cast<double>(2 * problem.cluster.classCount() + 1);
+  request.threads = options.threads;
+  request.seed = options.seed;
+  request.stop_flag = &deadline.flag();
+  Explanation why = explain(problem, plan, request);
+  const bool complete = std::all_of(why.what_ifs.begin(), why.what_ifs.end(),
+                                    [](const WhatIf& what) { return what.replanned; });
+  std::string note;
+  if (options.what_if_seconds > 0) {
+    note = fmt::format("Each new plan was searched for some {:.2g} s{}.", request.what_if_seconds,
+                       complete ? "" : ", while the time for all of them lasted");
+  }
+  return {std::move(why), std::move(note)};
+}
+
 }  // namespace
 
 std::string writeReport(const Problem& problem, const Plan& plan, const ReportOptions& options) {
-  Explanation why;
-  std::string note;
-  if (problem.opCount() > kMostWhatIfOps) {
-    why = quickExplanation(problem, plan);
-    note = fmt::format("Left out: {} ops are above the limit of {} for planning changed hardware anew.",
-                       problem.opCount(), kMostWhatIfOps);
-  } else {
-    ExplainRequest request;
-    request.what_if_seconds =
-        options.what_if_seconds / static_cast<double>(2 * problem.cluster.classCount() + 1);
-    request.threads = options.threads;
-    request.seed = options.seed;
-    request.stop_flag = options.stop_flag;
-    why = explain(problem, plan, request);
-    if (options.what_if_seconds > 0)
-      note = fmt::format("Each new plan was searched for up to {:.2g} s.", request.what_if_seconds);
-  }
+  const auto [why, note] = explained(problem, plan, options);
   const std::string data = escapedJson(writeReportData(problem, plan, why, note, options));
   static const Viewer viewer;
   // One pass over the template, so that no text of the problem is taken for a mark.
