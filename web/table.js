@@ -9,7 +9,6 @@ import { badge, deviceVars } from "./palette.js";
  * @typedef {object} Column
  * @property {string} title @property {string} width of the grid's column @property {boolean} [figure] @property {string} [slim] on phones
  * @property {boolean} [wide] not on phones @property {boolean} [roomy] only where there is much room
-
  * @property {(a: number, b: number) => number} order @property {(op: number) => Node | string} cell
  */
 
