@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "allot/check.h"
 #include "allot/evaluate.h"
@@ -45,6 +46,9 @@ Result<int> report(const Arguments& arguments) {
   const std::string file = displayName(arguments.inputs.back());
   ALLOT_CHECK(requireComplete(task.problem, task.plan, file));
   ALLOT_TRY(const Plan plan, evaluatedPlan(task.problem, std::move(task.plan), file));
+  // Some formats have no room for a name.
+  if (task.problem.name.empty())
+    task.problem.name = std::filesystem::path(arguments.inputs.front()).stem().string();
   ReportOptions options;
   const RunOptions& run = task.options.run;
   if (run.time_limit_seconds != RunOptions().time_limit_seconds)

@@ -64,15 +64,24 @@ export function bars(report) {
   const widest = Math.max(whole, ...devices.map((device) => (throughput ? device.load : device.compute)));
   const most = Math.max(0, ...devices.map((device) => device.memory));
   const memory = devices.some((device) => device.memory > 0 || device.limit !== null);
-  const items = devices.map((device, d) =>
-    el(
-      "div",
-      { class: "item keep" },
-      el("div", { class: "who" }, deviceLabel(report, d), el("small", {}, `${report.classes[device.class].name}, ${plural(count[d], "op")}`)),
-      loadMeter(report, d, whole, widest),
-      memory ? memoryMeter(report, d, most) : null,
-    ),
+  const copies = new Set(report.stages.flatMap((stage) => stage.devices.slice(1)));
+  const idle = devices.map((_, d) => d).filter((d) => count[d] === 0 && devices[d].load === 0 && !copies.has(d));
+  // A few idle devices are worth a line each; many would hide the others.
+  const hidden = new Set(idle.length > 3 ? idle : []);
+  const items = devices.flatMap((device, d) =>
+    hidden.has(d)
+      ? []
+      : [
+          el(
+            "div",
+            { class: "item keep" },
+            el("div", { class: "who" }, deviceLabel(report, d), el("small", {}, `${report.classes[device.class].name}, ${copies.has(d) ? "replica" : plural(count[d], "op")}`)),
+            loadMeter(report, d, whole, widest),
+            memory ? memoryMeter(report, d, most) : null,
+          ),
+        ],
   );
+  if (hidden.size) items.push(el("p", { class: "muted idle" }, `${plural(hidden.size, "device")} without work: `, ...[...hidden].flatMap((d) => [deviceLabel(report, d), " "])));
   const busiest = report.why.bottleneck;
   const lead =
     busiest === undefined || !devices[busiest]

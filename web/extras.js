@@ -62,7 +62,7 @@ export function curve(report) {
   const last = Math.max(points[points.length - 1][0], report.plan.seconds, 1e-9);
   const values = points.flatMap((point) => [point[1], point[2]]).filter((v) => v !== null && v > 0).map(Number);
   const best = report.plan.value;
-  const high = Math.min(Math.max(...values), 4 * best);
+  const high = Math.min(Math.max(...values), 2.2 * best);
   const x = (/** @type {number} */ seconds) => left + ((w - left - 10) * seconds) / last;
   const y = (/** @type {number} */ value) => top + (h - top - bottom) * (1 - Math.min(1.02, value / (high * 1.05)));
   const steps = (/** @type {1 | 2} */ which) => {
@@ -87,7 +87,7 @@ export function curve(report) {
     "search",
     "How the search went",
     "Plans found (line) and what no plan can beat (dashes), over the time of the search. The area between them is what was not known yet.",
-    el("div", { class: "legend" }, el("span", {}, el("i", { class: "edge" }), "best plan"), el("span", {}, el("i", { class: "edge thin" }), "proven bound")),
+    el("div", { class: "legend" }, el("span", {}, el("i", { class: "edge" }), "best plan"), el("span", {}, el("i", { class: "edge dashes" }), "proven bound")),
     svg(
       "svg",
       { class: "curve", viewBox: `0 0 ${w} ${h}`, width: "100%", role: "img", "aria-label": `After ${secondsText(last, 2)}: value ${secondsText(best)}, bound ${secondsText(report.plan.bound)}, gap ${percentText(report.plan.gap ?? 0)}`, vars: "max-width:860px;display:block" },

@@ -51,7 +51,8 @@ export function plural(count, one) {
 
 /** @param {number} share */
 export function percentText(share) {
-  return Number.isFinite(share) ? `${short(100 * share, 3)}%` : "–";
+  if (!Number.isFinite(share)) return "–";
+  return share > 0 && share < 1e-5 ? "<0.001%" : `${short(100 * share, 3)}%`;
 }
 
 /** @param {number} seconds */

@@ -243,7 +243,7 @@ export class Graph {
     }
     const cost = [link.bytes > 0 ? bytesText(link.bytes) : "", link.seconds > 0 ? secondsText(link.seconds, 3) : ""].filter(Boolean).join(", ");
     const title = `${this.tree.label(items[link.from])} → ${this.tree.label(items[link.to])}: ${plural(link.tensors, "tensor")}${link.cut ? `, between devices ${cost}` : ""}`;
-    const drawn = [svg("path", { class: `edge${link.cut ? " cut" : ""}${back ? " back" : ""}`, d: path }, svg("title", {}, title))];
+    const drawn = [svg("path", { class: `edge${link.cut ? " cut" : ""}${back ? " back" : ""}${bends.length > 3 ? " far" : ""}`, d: path }, svg("title", {}, title))];
     if (link.cut && labelled && cost) {
       const at = bends.length ? bends[Math.floor(bends.length / 2)] : { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
       // @ts-ignore the element type has no common text attribute map

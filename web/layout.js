@@ -9,6 +9,7 @@
 
 const kSweeps = 6;
 const kMostBends = 4000;
+const kBend = 2;
 
 /**
  * @param {number[]} width of each node; nodes come in the order of execution
@@ -31,7 +32,7 @@ export function layered(width, edges, sizes) {
     let before = from;
     if (length > 1 && room >= length) {
       for (let l = layer[from] + 1; l < layer[to]; ++l) {
-        const bend = w.push(14) - 1;
+        const bend = w.push(kBend) - 1;
         at[bend] = l;
         bendsOf[e].push(bend);
         links.push({ from: before, to: bend });
@@ -42,7 +43,9 @@ export function layered(width, edges, sizes) {
     links.push({ from: before, to });
   });
   const layers = order(w.length, at, links);
-  const x = places(layers, w, links, sizes.gapX);
+  // Edges that run side by side need little room.
+  const gap = (/** @type {number} */ a, /** @type {number} */ b) => (w[a] > kBend && w[b] > kBend ? sizes.gapX : w[a] > kBend || w[b] > kBend ? sizes.gapX / 2 : 6);
+  const x = places(layers, w, links, gap);
   const left = Math.min(...x.map((v, i) => v - w[i] / 2), 0);
   const right = Math.max(...x.map((v, i) => v + w[i] / 2), 0);
   const point = (/** @type {number} */ i) => ({ x: x[i] - left, y: at[i] * (sizes.height + sizes.gapY) + sizes.height / 2 });
@@ -103,17 +106,18 @@ function order(count, at, links) {
   return layers;
 }
 
-/** @param {number[][]} layers @param {number[]} w @param {Edge[]} links @param {number} gap */
+/** @param {number[][]} layers @param {number[]} w @param {Edge[]} links @param {(a: number, b: number) => number} gap */
 function places(layers, w, links, gap) {
   const { up, down } = neighboursOf(w.length, [], links);
   const x = new Array(w.length).fill(0);
   for (const nodes of layers) {
     let right = 0;
-    for (const node of nodes) {
+    nodes.forEach((node, i) => {
+      if (i > 0) right += gap(nodes[i - 1], node);
       x[node] = right + w[node] / 2;
-      right += w[node] + gap;
-    }
-    for (const node of nodes) x[node] -= (right - gap) / 2;
+      right += w[node];
+    });
+    for (const node of nodes) x[node] -= right / 2;
   }
   for (let sweep = 0; sweep < 2 * kSweeps; ++sweep) {
     const upwards = sweep % 2 === 1;
@@ -130,12 +134,12 @@ function places(layers, w, links, gap) {
 }
 
 /** Puts nodes as near to their wishes as their order and widths allow. */
-function spread(/** @type {number[]} */ nodes, /** @type {number[]} */ wish, /** @type {number[]} */ w, /** @type {number} */ gap, /** @type {number[]} */ x) {
+function spread(/** @type {number[]} */ nodes, /** @type {number[]} */ wish, /** @type {number[]} */ w, /** @type {(a: number, b: number) => number} */ gap, /** @type {number[]} */ x) {
   // Blocks of touching nodes move as one, to the mean of what their members wish (isotonic regression).
   /** @type {{begin: number, end: number, sum: number, place: number}[]} */
   const blocks = [];
   const offset = [0];
-  for (let i = 1; i < nodes.length; ++i) offset.push(offset[i - 1] + (w[nodes[i - 1]] + w[nodes[i]]) / 2 + gap);
+  for (let i = 1; i < nodes.length; ++i) offset.push(offset[i - 1] + (w[nodes[i - 1]] + w[nodes[i]]) / 2 + gap(nodes[i - 1], nodes[i]));
   for (let i = 0; i < nodes.length; ++i) {
     let block = { begin: i, end: i + 1, sum: wish[i] - offset[i], place: wish[i] - offset[i] };
     while (blocks.length && blocks[blocks.length - 1].place > block.place) {

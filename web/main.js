@@ -26,7 +26,9 @@ function timelineSection(report, choose) {
   if (throughput) {
     const chain = report.plan.modes.some(([name, value]) => name === "contiguity" && value === "chain");
     lead = `The first samples on their way: numbers are samples, dashes are periods of the steady state. ${chain ? "Each stage hands on to the next." : "A block is all of a device's work for one sample; with stages that are no chain it may be spread over several periods."}`;
-    entry("", "computes");
+    const training = report.stages.some((stage) => stage.parts[1].some((seconds) => seconds > 0));
+    entry("", training ? "forward" : "computes");
+    if (training) entry("light", "backward");
     entry("hatch", "sends or receives");
   } else {
     lead = "What every device and every link does, from the first op to the last result.";

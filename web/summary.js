@@ -27,7 +27,7 @@ function proof(report) {
   const { value, bound } = report.plan;
   const known = bound !== null && bound > 0 && value > 0;
   const share = known ? Math.min(1, bound / value) : 0;
-  const gap = report.plan.gap ?? 1;
+  const gap = report.plan.status === "optimal" ? 0 : (report.plan.gap ?? 1);
   return el(
     "div",
     { class: "keep" },

@@ -161,8 +161,8 @@ export function pipelineRows(report) {
         height: 38,
         start: Float64Array.from(spans, (x) => x.start),
         end: Float64Array.from(spans, (x) => x.end),
-        tint: Uint8Array.from(spans, (x) => (x.light ? kTint.hatched : x.back || x.sample % 2 ? kTint.light : kTint.strong)),
-        name: (/** @type {number} */ k) => (spans[k].light ? "" : `${spans[k].sample + 1}${training ? (spans[k].back ? " back" : " fwd") : ""}`),
+        tint: Uint8Array.from(spans, (x) => (x.light ? kTint.hatched : (training ? x.back : x.sample % 2 === 1) ? kTint.light : kTint.strong)),
+        name: (/** @type {number} */ k) => (spans[k].light ? "" : `${spans[k].sample + 1}${training ? (spans[k].back ? "B" : "F") : ""}`),
         tip: (/** @type {number} */ k) => [
           `sample ${spans[k].sample + 1}`,
           `${report.devices[device].name} ${spans[k].what}${spans[k].back ? " (backward)" : ""}`,
