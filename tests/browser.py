@@ -145,8 +145,8 @@ class Browser:
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
             clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"]}
-            parameters["captureBeyondViewport"] = True
         if clip:
+            parameters["captureBeyondViewport"] = True
             parameters["clip"] = {**clip, "scale": 1}
         data = self.call("Page.captureScreenshot", **parameters)["data"]
         with open(path, "wb") as file:

@@ -22,7 +22,6 @@ export class OpTable {
     this.choose = choose;
     const { ops } = report;
     this.lower = ops.names.map((name) => name.toLowerCase());
-    this.restOf = deviceAndTypeText(report);
     this.most = ops.seconds.reduce((a, b) => Math.max(a, b), 0);
     this.columns = this.makeColumns();
     this.sorted = { column: ops.start ? this.columns.findIndex((c) => c.title === "Start") : 0, down: false };
@@ -35,8 +34,8 @@ export class OpTable {
     this.ids = new Uint32Array(0);
     this.count = el("span", { class: "muted", role: "status", "aria-live": "polite" });
     this.search = el("input", { type: "search", placeholder: "Search ops, types, devices", "aria-label": "Search ops by name, type or device", oninput: () => this.find(this.search.value) });
-    this.titles = el("div", { class: "line titles", role: "row" });
-    this.rows = el("div", { class: "rows" });
+    this.titles = el("div", { class: "line titles", role: "group", "aria-label": "Order of the table" });
+    this.rows = el("div", { class: "rows", role: "rowgroup" });
     this.view = el("div", { class: "view", tabindex: 0, role: "grid", "aria-label": "Ops; arrow keys move, Enter shows an op", onscroll: () => this.paint(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.onKey(event) }, this.rows);
     this.element = el("div", { class: "grid" }, this.titles, this.view);
     this.controls = el("div", { class: "row" }, el("span", { class: "search-row controls" }, this.search, el("span", { class: "muted hint" }, el("kbd", {}, "/"), " to search")), this.count);
@@ -81,14 +80,19 @@ export class OpTable {
   find(text) {
     this.needle = text.trim().toLowerCase();
     const { ops } = this.report;
+    // A word may also be part of a type or a device: looked up once, not for every op.
     const words = this.needle.split(/\s+/).filter(Boolean);
+    const types = words.map((word) => this.report.types.map((type) => type.toLowerCase().includes(word)));
+    const devices = words.map((word) => this.report.devices.map((device) => device.name.toLowerCase().includes(word)));
     const ids = [];
     for (let i = 0; i < ops.count; ++i) {
-      const whole = this.lower[i];
-      const rest = this.restOf(i);
-      let all = whole.includes(this.needle);
-      if (!all) all = words.every((word) => whole.includes(word) || rest.includes(word) || (ops.unknown[i] && word === "unknown"));
-      if (all) ids.push(i);
+      const name = this.lower[i];
+      if (
+        name.includes(this.needle) ||
+        words.every((word, w) => types[w][ops.type[i]] || devices[w][ops.device[i]] || name.includes(word) || (ops.unknown[i] && word === "unknown"))
+      ) {
+        ids.push(i);
+      }
     }
     this.ids = Uint32Array.from(ids);
     this.cursor = 0;
@@ -131,7 +135,7 @@ export class OpTable {
         const on = this.sorted.column === index;
         return el(
           "button",
-          { type: "button", role: "columnheader", class: column.figure ? "figure" : "", ...(on ? { "aria-sort": this.sorted.down ? "descending" : "ascending" } : {}), onclick: () => this.sortBy(index) },
+          { type: "button", class: `${column.figure ? "figure" : ""}${on ? " on" : ""}`, "aria-label": `Sort by ${column.title}${on ? (this.sorted.down ? ", now descending" : ", now ascending") : ""}`, onclick: () => this.sortBy(index) },
           `${column.title}${on ? (this.sorted.down ? " ↓" : " ↑") : ""}`,
         );
       }),
@@ -209,12 +213,4 @@ export class OpTable {
     this.printing = on;
     this.layout();
   }
-}
-
-/** What a search looks through besides the name. @param {Report} report @returns {(op: number) => string} */
-function deviceAndTypeText(report) {
-  const types = report.types.map((type) => type.toLowerCase());
-  const devices = report.devices.map((device) => device.name.toLowerCase());
-  const { ops } = report;
-  return (op) => `${types[ops.type[op]]} ${devices[ops.device[op]] ?? ""}`;
 }
