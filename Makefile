@@ -11,7 +11,7 @@ FORMATTED = $$(find src include cli tests bench fuzz -name '*.h' -o -name '*.cpp
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test build bench helpers asan tsan fuzz format format-check tidy install clean \
-        packages packages-bench packages-dev
+        packages packages-bench packages-dev packages-browser web-check
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | \
@@ -22,7 +22,7 @@ demo: packages helpers ## Install what is missing, build the command, place a bu
 	cmake --build --preset release -j $(JOBS) --target allot_command
 	build/release/allot demo
 
-test: build helpers ## Install what is missing, build, run all tests
+test: build helpers packages-browser ## Install what is missing, build, run all tests
 	$(CTEST) --test-dir build/release
 
 build: packages ## Build the release (build/release/allot)
@@ -65,6 +65,9 @@ tidy: packages packages-dev ## Run clang-tidy over the library and the command
 	cmake --preset debug
 	run-clang-tidy -quiet -j $(JOBS) -p build/debug "$(CURDIR)/(src|cli)/"
 
+web-check: ## Check the types of the report's viewer (needs npm)
+	cd web && npm install --no-audit --no-fund --no-package-lock && npm run check
+
 install: build ## Install below PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(PREFIX)
 
@@ -79,3 +82,7 @@ packages-bench:
 
 packages-dev:
 	scripts/install-packages.sh dev
+
+# Tests of the report in a browser skip without one.
+packages-browser:
+	scripts/install-packages.sh browser || echo "no Chromium: the report is not tested in a browser"

@@ -84,6 +84,7 @@ int runCompare(const Arguments&);
 int runAffinity(const Arguments&);
 int runDevices(const Arguments&);
 int runExplain(const Arguments&);
+int runReport(const Arguments&);
 int runExport(const Arguments&);
 int runDemo(const Arguments&);
 int runCompletion(const Arguments&);

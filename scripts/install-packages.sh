@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of the named groups that are not there yet. Needs no network when nothing is missing.
-# Usage: install-packages.sh GROUP...   groups: build, bench, dev, helpers
+# Usage: install-packages.sh GROUP...   groups: build, bench, dev, helpers, browser
 set -euo pipefail
 
 packages_of() {
@@ -13,8 +13,9 @@ packages_of() {
     bench) echo libbenchmark-dev liblemon-dev ;;
     dev) echo clang clang-format clang-tidy libclang-rt-14-dev ccache ;;
     helpers) echo python3-pip ;;
+    browser) echo chromium ;;
     *)
-      echo "install-packages.sh: unknown group \"$1\"; use build, bench, dev or helpers" >&2
+      echo "install-packages.sh: unknown group \"$1\"; use build, bench, dev, helpers or browser" >&2
       return 2
       ;;
   esac
@@ -25,7 +26,7 @@ installed() {
 }
 
 if (($# == 0)); then
-  echo "usage: install-packages.sh GROUP...   groups: build, bench, dev, helpers" >&2
+  echo "usage: install-packages.sh GROUP...   groups: build, bench, dev, helpers, browser" >&2
   exit 2
 fi
 
