@@ -46,6 +46,10 @@ std::string noiseText(const Plan& plan) {
                      secondsText(noise.p95));
 }
 
+std::string timesText(std::string_view costs) {
+  return costs == "given" ? std::string() : fmt::format("times       {}\n", costs);
+}
+
 std::string planSummary(const Problem& problem, const Plan& plan) {
   const Goal goal = problem.goal();
   std::string text =
@@ -55,6 +59,7 @@ std::string planSummary(const Problem& problem, const Plan& plan) {
                       plan.solver.empty() ? "-" : plan.solver, secondsText(plan.seconds),
                       plan.time_limited ? " (stopped at the limit)" : "");
   if (!plan.proof.empty()) text += fmt::format("proof       {}\n", plan.proof);
+  text += timesText(problem.costs);
   text += noiseText(plan);
   if (!plan.devices.empty()) {
     const DeviceId device = busiest(plan);

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "allot/plan.h"
 #include "allot/problem.h"
 
 namespace allot::cli {
 
+// Where the op times come from, in one line; nothing where they were given.
+std::string timesText(std::string_view costs);
 // Value, bound, gap, who found it, bottleneck and a row per device.
 std::string planSummary(const Problem& problem, const Plan& plan);
 // A line on what noise in op times does to the plan; empty where that was not measured.

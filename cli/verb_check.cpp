@@ -59,7 +59,8 @@ Result<int> checkPlan(const Arguments& arguments) {
   const bool goes_on = report.ok() && arguments.prove;
   if (arguments.json && !goes_on) ALLOT_CHECK(print(out.take()));
   if (!arguments.json && report.ok() && !arguments.quiet)
-    ALLOT_CHECK(print(fmt::format("valid: {}\n", valueText(task.problem.goal(), report.value))));
+    ALLOT_CHECK(print(fmt::format("valid: {}\n{}", valueText(task.problem.goal(), report.value),
+                                  timesText(task.problem.costs))));
   if (goes_on) return prove(arguments, task, out.take());
   if (report.ok()) return kExitOk;
   const std::string file = displayName(arguments.inputs.back());

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "common.h"
 #include "search.h"
+#include "summary.h"
 
 namespace allot::cli {
 namespace {
@@ -45,6 +46,7 @@ std::string rowsJson(const Problem& problem, const std::vector<Row>& rows) {
   out.beginObject()
       .field("problem", problem.name)
       .field("goal", name(problem.goal()))
+      .field("costs", problem.costs)
       .key("rows")
       .beginArray();
   for (const Row& row : rows) {
@@ -140,7 +142,7 @@ Result<int> compare(const Arguments& arguments) {
   if (arguments.json) {
     ALLOT_CHECK(print(rowsJson(task.problem, rows)));
   } else {
-    ALLOT_CHECK(print(rowsText(std::move(rows))));
+    ALLOT_CHECK(print(timesText(task.problem.costs) + rowsText(std::move(rows))));
   }
   if (any) return kExitOk;
   for (const std::string& fact : conflict.facts) {

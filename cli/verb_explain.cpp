@@ -11,6 +11,7 @@
 #include "report/explain.h"
 #include "report/layer_names.h"
 #include "search.h"
+#include "summary.h"
 
 namespace allot::cli {
 namespace {
@@ -35,8 +36,9 @@ class Printer {
       : problem_(problem), plan_(plan), what_(explanation), verbose_(verbose) {}
 
   std::string text() {
-    text_ = fmt::format("{}  {}\n\n", heading(fmt::format("{:<10}", name(problem_.goal()))),
+    text_ = fmt::format("{}  {}\n", heading(fmt::format("{:<10}", name(problem_.goal()))),
                         valueText(problem_.goal(), what_.value));
+    text_ += timesText(problem_.costs) + "\n";
     layers();
     bottleneck();
     if (!what_.path.empty()) path();
@@ -50,7 +52,10 @@ class Printer {
 
   std::string json() const {
     JsonWriter out(3);
-    out.beginObject().field("goal", name(problem_.goal())).field("value", what_.value);
+    out.beginObject()
+        .field("goal", name(problem_.goal()))
+        .field("value", what_.value)
+        .field("costs", problem_.costs);
     const DeviceUse& use = plan_.devices[what_.bottleneck.index()];
     out.key("bottleneck")
         .beginObject()
