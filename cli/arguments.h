@@ -19,7 +19,7 @@ struct Arguments {
   // Options of the library's table, `--set` first, then by name.
   std::vector<std::pair<std::string, std::string>> options;
 
-  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack;
+  std::string config, from, time_unit, cluster, start, output, to, op, noise, events, solvers, pack;
   std::vector<std::string> set, pin, forbid, together;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
   bool table = false, prove = false;
@@ -41,6 +41,7 @@ enum Family : unsigned {
   kOptionsDoc = 2048,
   kTable = 4096,
   kProve = 8192,
+  kEvents = 16384,
 };
 
 struct Verb {

@@ -44,6 +44,8 @@ struct Modes {
   MemoryModel memory = MemoryModel::kStatic;
   LatencyModel model = LatencyModel::kEvents;
   std::uint32_t calls = 1;  // subgraph-calls: most calls of one accelerator
+  // completion: most ops that may be on another device than in the start plan; absent = no limit
+  std::optional<std::uint32_t> max_moves;
   // all
   double headroom = 0;          // share of every device's memory kept free, 0 .. 1
   double optimizer_factor = 1;  // bytes held per byte of weights
