@@ -58,12 +58,8 @@ void decisionTime(std::uint32_t ready, std::uint32_t devices, bool chain, LinkMo
   const Problem problem = onlineProblem(7, shape);
   OnlineEngine engine = engineFor(problem, {});
   std::vector<OnlineEvent> events = randomEvents(problem, 7, ready + 1000, 1, true);
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i < ready) events[i].time = 0;
-    else events[i].time = events[i].time - events[ready - 1].time * 0;
-  }
   const double first = events[ready].time;
-  for (std::size_t i = ready; i < events.size(); ++i) events[i].time -= first;
+  for (OnlineEvent& event : events) event.time = std::max(0.0, event.time - first);
   replay(engine, logOf(events), "events");
   std::vector<double> seconds;
   std::size_t most = 0;
@@ -71,9 +67,11 @@ void decisionTime(std::uint32_t ready, std::uint32_t devices, bool chain, LinkMo
     seconds.push_back(report.seconds);
     most = std::max(most, report.planned_ops);
   }
-  fmt::print("{} jobs wait, {} devices, {}, {}: {} re-plans of up to {} ops, median {:.0f} us, p99 {:.0f} us, longest {:.0f} us\n",
-             ready, devices, chain ? "chains" : "graphs", name(mode), seconds.size(), most, 1e6 * share(seconds, 0.5),
-             1e6 * share(seconds, 0.99), 1e6 * share(seconds, 1));
+  fmt::print(
+      "{} jobs wait, {} devices, {}, {}: {} re-plans of up to {} ops, median {:.0f} us, p99 {:.0f} us, "
+      "longest {:.0f} us\n",
+      ready, devices, chain ? "chains" : "graphs", name(mode), seconds.size(), most,
+      1e6 * share(seconds, 0.5), 1e6 * share(seconds, 0.99), 1e6 * share(seconds, 1));
 }
 
 // A long life with failures: nothing lost, and the value against unlimited re-plans.
@@ -89,8 +87,8 @@ void longRun(std::uint32_t events, std::uint64_t seed, const OnlineShape& shape,
   none.max_moves = 0;
   scratch.work = 2'000'000;
   double best = 0, best_response = 0;
-  for (const Setting& setting : {Setting{"from scratch", scratch}, Setting{"usual", {}}, Setting{"at most 5 moves", five},
-                                 Setting{"no moves", none}}) {
+  for (const Setting& setting : {Setting{"from scratch", scratch}, Setting{"usual", {}},
+                                 Setting{"at most 5 moves", five}, Setting{"no moves", none}}) {
     OnlineEngine engine = engineFor(problem, setting.options);
     const Replay result = replay(engine, log, "events");
     const std::string wrong = verifyLog(problem, result.decisions, engine);
@@ -111,11 +109,12 @@ void longRun(std::uint32_t events, std::uint64_t seed, const OnlineShape& shape,
       best_response = response(engine);
     }
     fmt::print(
-        "{} events, {} devices, load {:.2f}, {}: {} jobs, {} unfinished, {} refused, log {}; value {:.4f}x, response {:.4f}x; {} moves, "
+        "{} events, {} devices, load {:.2f}, {}: {} jobs, {} unfinished, {} refused, log {}; value {:.4f}x, "
+        "response {:.4f}x; {} moves, "
         "{} forced, {} repeats; median {:.0f} us, p99 {:.0f} us\n",
-        events, shape.devices, load, setting.name, engine.jobCount(), open, result.errors.size(), wrong.empty() ? "sound" : wrong,
-        engine.value() / best, response(engine) / best_response, moves, forced, repeats, 1e6 * share(seconds, 0.5),
-        1e6 * share(seconds, 0.99));
+        events, shape.devices, load, setting.name, engine.jobCount(), open, result.errors.size(),
+        wrong.empty() ? "sound" : wrong, engine.value() / best, response(engine) / best_response, moves,
+        forced, repeats, 1e6 * share(seconds, 0.5), 1e6 * share(seconds, 0.99));
   }
 }
 
@@ -144,10 +143,12 @@ void clairvoyant(std::uint32_t cases) {
     gap.push_back(outcome.plan.gap());
   }
   fmt::print(
-      "{} small cases against plans that know all: value median +{:.2f}%, p90 +{:.2f}%, worst +{:.2f}%; response median +{:.2f}%, p90 "
+      "{} small cases against plans that know all: value median +{:.2f}%, p90 +{:.2f}%, worst +{:.2f}%; "
+      "response median +{:.2f}%, p90 "
       "+{:.2f}%, worst +{:.2f}%; gap of these plans median {:.2f}%\n",
-      value.size(), 100 * share(value, 0.5), 100 * share(value, 0.9), 100 * share(value, 1), 100 * share(response_ratio, 0.5),
-      100 * share(response_ratio, 0.9), 100 * share(response_ratio, 1), 100 * share(gap, 0.5));
+      value.size(), 100 * share(value, 0.5), 100 * share(value, 0.9), 100 * share(value, 1),
+      100 * share(response_ratio, 0.5), 100 * share(response_ratio, 0.9), 100 * share(response_ratio, 1),
+      100 * share(gap, 0.5));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "solve/online/planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace allot::online {
@@ -65,8 +66,20 @@ void Planner::resetTimes() {
   }
 }
 
+bool Planner::affords(const std::vector<std::uint32_t>& order) const {
+  std::uint64_t looks = 0;
+  for (const std::uint32_t j : order) looks += world_.jobs[j].waiting * facts_.size();
+  return looks <= work_left_;
+}
+
 FuturePlan Planner::plan(const std::vector<std::uint32_t>& last_order, double& kept_value) {
   work_left_ = world_.options.work;
+  facts_.resize(world_.devices.size());
+  for (std::size_t d = 0; d < facts_.size(); ++d) {
+    facts_[d] = {world_.devices[d].up, world_.problem.cluster.devices[d].cls.index(),
+                 world_.devices[d].factor, world_.launch(DeviceId(d)),
+                 world_.problem.memoryLimit(DeviceId(d))};
+  }
   const std::vector<std::uint32_t> shortest = window();
   first_op_.resize(world_.jobs.size());
   std::size_t ops = 0;
@@ -83,16 +96,16 @@ FuturePlan Planner::plan(const std::vector<std::uint32_t>& last_order, double& k
     return true;
   };
   Rule rule = Rule::kEarliestEnd;
-  if (work_left_ > 0) consider(shortest, rule);
+  consider(shortest, rule);
   const std::vector<std::uint32_t> last = joined(last_order, shortest);
-  if (work_left_ > 0 && last != shortest) consider(last, rule);
-  if (work_left_ > 0 && consider(best.order.empty() ? shortest : best.order, Rule::kLookAhead))
+  if (affords(last) && last != shortest) consider(last, rule);
+  if (affords(shortest) && consider(best.order.empty() ? shortest : best.order, Rule::kLookAhead))
     rule = Rule::kLookAhead;
   std::vector<std::uint32_t> order = best.order;
   bool gained = true;
-  while (gained && order.size() > 1 && work_left_ > 0) {
+  while (gained && order.size() > 1 && affords(order)) {
     gained = false;
-    for (std::size_t i = 0; i + 1 < order.size() && work_left_ > 0; ++i) {
+    for (std::size_t i = 0; i + 1 < order.size() && affords(order); ++i) {
       std::swap(order[i], order[i + 1]);
       if (consider(order, rule))
         gained = true;
@@ -234,21 +247,25 @@ bool Planner::placeJob(std::uint32_t j, Rule rule, FuturePlan& plan) {
   return true;
 }
 
-// When the inputs can be there, were all ports free.
-double Planner::arrival(const ModelPlan& model, std::uint32_t op, DeviceId device) const {
-  const std::size_t devices = world_.devices.size();
-  double time = world_.now;
+// When the inputs can be on each device, were all ports free.
+void Planner::findArrivals(const ModelPlan& model, std::uint32_t op) {
+  const std::size_t devices = facts_.size();
+  const Problem& problem = world_.problem;
+  ready_.assign(devices, world_.now);
   for (const std::uint32_t t : model.inputs[op]) {
-    const double there = there_[t * devices + device.index()];
-    if (there != kNever) {
-      time = std::max(time, there);
-      continue;
-    }
+    const double* there = &there_[t * devices];
     const DeviceId from = source_[t];
-    const double start = std::max(world_.now, there_[t * devices + from.index()]);
-    time = std::max(time, start + world_.problem.transferSeconds(model.tensors[t], from, device));
+    const double start = std::max(world_.now, there[from.index()]);
+    const TensorId tensor = model.tensors[t];
+    const double single =
+        problem.tensor_matrix[tensor.index()] < 0 ? problem.tensor_seconds[tensor.index()] : std::nan("");
+    for (std::size_t d = 0; d < devices; ++d) {
+      double time = there[d];
+      if (time == kNever)
+        time = start + (single == single ? single : problem.transferSeconds(tensor, from, DeviceId(d)));
+      ready_[d] = std::max(ready_[d], time);
+    }
   }
-  return time;
 }
 
 double Planner::sendInputs(std::uint32_t j, std::uint32_t op, DeviceId device, FuturePlan& plan) {
@@ -295,8 +312,10 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
   const double bytes = world_.problem.residentBytes(op);
   double& reserve = unit_bytes_[model.unit[i]];
   const DeviceId before = job.runs[i].device, fixed = unit_device_[model.unit[i]];
+  const UnitId unit = world_.problem.unit(op);
   const auto fits = [&](DeviceId device) {
-    return world_.mayRun(op, device) && used_[device.index()] + reserve <= world_.problem.memoryLimit(device);
+    const Facts& facts = facts_[device.index()];
+    return facts.up && world_.problem.allowed(unit, device) && used_[device.index()] + reserve <= facts.limit;
   };
   const bool can_stay = before.valid() && fits(before) && (!fixed.valid() || fixed == before);
   const bool stays =
@@ -304,21 +323,22 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
   const double move = world_.options.move_cost * bytes / std::max(job.report.weight, 1e-300);
   DeviceId best;
   double best_key = kNever, best_end = kNever, end_before = kNever;
-  for (std::size_t d = 0; d < world_.devices.size(); ++d) {
+  findArrivals(model, i);
+  const double* op_seconds = &world_.op_seconds[op.index() * classes];
+  for (std::size_t d = 0; d < facts_.size(); ++d) {
     const DeviceId device(d);
-    if (stays ? device != before : fixed.valid() ? device != fixed || !fits(device) : !fits(device)) continue;
-    const double seconds = world_.seconds(op, device);
-    double start = arrival(model, i, device);
-    if (seconds > 0) start = device_[d].earliest(start, seconds + world_.launch(device));
-    double key = start + seconds;
-    if (device == before) end_before = key;
-    const double end = key;
-    if (rule == Rule::kLookAhead)
-      key += model.rest[i * classes + world_.problem.cluster.devices[d].cls.index()];
-    if (can_stay && device != before) key += move;
-    if (best.valid() && !(key < best_key)) continue;
+    if (stays ? device != before : (fixed.valid() && device != fixed) || !fits(device)) continue;
+    const Facts& facts = facts_[d];
+    const double seconds = op_seconds[facts.cls] * facts.factor;
+    double extra = rule == Rule::kLookAhead ? model.rest[i * classes + facts.cls] : 0;
+    if (can_stay && device != before) extra += move;
+    if (device != before && ready_[d] + seconds + extra >= best_key) continue;
+    double end = ready_[d];
+    if (seconds > 0) end = device_[d].earliest(end, seconds + facts.launch) + seconds;
+    if (device == before) end_before = end;
+    if (best.valid() && !(end + extra < best_key)) continue;
     best = device;
-    best_key = key;
+    best_key = end + extra;
     best_end = end;
   }
   const std::uint64_t looks = stays ? 1 : world_.devices.size();

@@ -49,8 +49,17 @@ class Planner {
  private:
   enum class Rule : std::uint8_t { kKeep, kEarliestEnd, kLookAhead };
 
+  // What an op needs to know of a device.
+  struct Facts {
+    bool up = true;
+    std::size_t cls = 0;
+    double factor = 1, launch = 0, limit = 0;
+  };
+
   const World& world_;
   std::uint64_t work_left_ = 0;
+  std::vector<Facts> facts_;   // by device
+  std::vector<double> ready_;  // by device: when the inputs of an op can be there
   std::vector<Timeline> device_, send_, receive_;
   std::vector<double> used_;            // bytes by device
   std::vector<std::uint8_t> may_move_;  // by op of the window; empty = all may
@@ -70,7 +79,8 @@ class Planner {
   void takeBack(std::size_t first, FuturePlan& plan);
   bool placeJob(std::uint32_t job, Rule rule, FuturePlan& plan);
   bool placeOp(std::uint32_t job, std::uint32_t op, Rule rule, FuturePlan& plan);
-  double arrival(const ModelPlan& model, std::uint32_t op, DeviceId device) const;
+  bool affords(const std::vector<std::uint32_t>& order) const;
+  void findArrivals(const ModelPlan& model, std::uint32_t op);
   double sendInputs(std::uint32_t job, std::uint32_t op, DeviceId device, FuturePlan& plan);
 };
 
