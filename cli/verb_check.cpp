@@ -2,19 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "allot/check.h"
-#include "allot/evaluate.h"
 #include "allot/prove.h"
 #include "allot/solve.h"
-#include "base/file_io.h"
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "common.h"
-#include "evaluate/noise.h"
 #include "search.h"
-#include "summary.h"
 
 namespace allot::cli {
 namespace {
@@ -49,9 +44,31 @@ Result<int> prove(const Arguments& arguments, const PlannedTask& task, std::stri
   return again.proved ? kExitOk : kExitLimitWithPlan;
 }
 
+// With --start and --max-moves: how many ops the plan moves.
+Result<void> addMoves(const Arguments& arguments, const PlannedTask& task, CheckReport& report) {
+  const std::uint32_t most = task.options.run.max_moves;
+  const bool limited = most != RunOptions::kAnyMoves;
+  if (limited != !arguments.start.empty()) {
+    return usageError(limited ? "--max-moves" : "--start",
+                      "a check of moves needs both the limit and the start plan",
+                      "give --start PLAN and --max-moves N, or neither");
+  }
+  if (!limited) return {};
+  if (arguments.prove) {
+    return usageError("--prove", "a plan of limited moves cannot be proved again",
+                      "prove it without --max-moves and --start");
+  }
+  ALLOT_TRY(const Plan start, loadPlan(arguments, arguments.start, task.problem));
+  ALLOT_CHECK(requireComplete(task.problem, start, displayName(arguments.start)));
+  for (std::string& wrong : checkMoves(task.problem, task.plan, start.assignment, most))
+    report.violations.push_back(std::move(wrong));
+  return {};
+}
+
 Result<int> checkPlan(const Arguments& arguments) {
   ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
-  const CheckReport report = check(task.problem, task.plan);
+  CheckReport report = check(task.problem, task.plan);
+  ALLOT_CHECK(addMoves(arguments, task, report));
   JsonWriter out;
   out.beginObject().field("ok", report.ok()).field("value", report.value).key("violations").beginArray();
   for (const std::string& violation : report.violations) out.value(violation);

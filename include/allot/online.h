@@ -31,7 +31,7 @@ namespace allot {
 using JobId = Id<struct JobTag>;
 
 struct OnlineOptions {
-  static constexpr std::uint32_t kAnyMoves = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kAnyMoves = RunOptions::kAnyMoves;
 
   std::uint32_t max_moves = kAnyMoves;  // by re-plan; ops that cannot stay do not count
   double move_cost = 0;                 // what moving a resident byte adds to the value

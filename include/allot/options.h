@@ -44,8 +44,6 @@ struct Modes {
   MemoryModel memory = MemoryModel::kStatic;
   LatencyModel model = LatencyModel::kEvents;
   std::uint32_t calls = 1;  // subgraph-calls: most calls of one accelerator
-  // completion: most ops that may be on another device than in the start plan; absent = no limit
-  std::optional<std::uint32_t> max_moves;
   // all
   double headroom = 0;          // share of every device's memory kept free, 0 .. 1
   double optimizer_factor = 1;  // bytes held per byte of weights
@@ -53,6 +51,8 @@ struct Modes {
 };
 
 struct RunOptions {
+  static constexpr std::uint32_t kAnyMoves = 0xFFFFFFFF;
+
   double time_limit_seconds = 60;
   double gap = 0;
   std::uint64_t work_limit = 0;  // counted work instead of seconds; 0 = none
@@ -61,6 +61,7 @@ struct RunOptions {
   std::string solver;   // empty = portfolio
   bool robust = false;  // of the good plans found, take the one that noise in op times harms least
   Helpers helpers = Helpers::kAuto;  // optional solver libraries: used where they are found, or never loaded
+  std::uint32_t max_moves = kAnyMoves;  // completion: most ops on another device than in the start plan
 };
 
 struct Options {
