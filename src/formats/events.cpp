@@ -183,6 +183,7 @@ Result<EventLog> readEvents(std::string_view text, const std::string& file, cons
       auto options = read([&](const JsonNode& root) { return reader.header(root); });
       if (!options) {
         Error error = std::move(options).error();
+        if (error.where.starts_with("line 1, ")) error.where.erase(0, 8);
         error.where = fmt::format("line {}{}{}", number, error.where.empty() ? "" : ": ", error.where);
         return fail(std::move(error));
       }

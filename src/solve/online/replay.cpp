@@ -22,6 +22,8 @@ Replay replay(OnlineEngine& engine, const EventLog& log, const std::string& file
   Replay result;
   const auto refuse = [&](std::size_t line, Error error) {
     error.file = file;
+    // The reader of a line counts from its own first one.
+    if (error.where.starts_with("line 1, ")) error.where.erase(0, 8);
     error.where = fmt::format("line {}{}{}", line, error.where.empty() ? "" : ": ", error.where);
     result.errors.push_back(std::move(error));
   };

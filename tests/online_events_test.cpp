@@ -1,0 +1,195 @@
+// Files of events and what the command makes of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "allot/online.h"
+#include "command_support.h"
+#include "formats_support.h"
+
+namespace allot {
+namespace {
+
+constexpr const char* kProblem = R"({
+  "schema": "allot.problem/1", "name": "two", "goal": "completion",
+  "classes": [{"name": "cpu", "kind": "cpu"}, {"name": "gpu", "kind": "accelerator"}],
+  "devices": [{"name": "c0", "class": "cpu"}, {"name": "g0", "class": "gpu", "memory": 100}],
+  "models": [{"name": "m"}, {"name": "n", "weight": 2}],
+  "ops": [{"name": "a", "time": [4, 1], "model": "m", "memory": 10}, {"name": "b", "time": [4, 1], "model": "m"},
+          {"name": "c", "time": [8, 2], "model": "n"}],
+  "tensors": [{"from": "a", "to": ["b"], "time": 0}]})";
+
+constexpr const char* kHeader = "{\"schema\": \"allot.events/1\"}\n";
+
+TEST(OnlineEvents, ReadsEveryKind) {
+  const Problem problem = problemOf(kProblem);
+  const std::string text =
+      R"({"schema": "allot.events/1", "ends": "reported", "move_cost": "2us", "max_moves": 3}
+
+{"time": 0, "event": "arrive", "model": "m", "job": "x", "weight": 3}
+{"time": "1ms", "event": "leave", "job": "x"}
+{"time": 1, "event": "fail", "device": "g0"}
+{"time": 1, "event": "return", "device": "g0"}
+{"time": 1, "event": "slow", "device": "c0", "factor": 2}
+{"time": 1, "event": "time", "op": "b", "class": "gpu", "seconds": "3ms"}
+{"time": 2, "event": "end", "job": "x", "op": "b"}
+)";
+  const auto log = readEvents(text, "e", problem);
+  ASSERT_TRUE(log) << log.error().text();
+  EXPECT_TRUE(log->options.ends_reported);
+  EXPECT_EQ(log->options.move_cost, 2e-6);
+  EXPECT_EQ(log->options.max_moves, 3u);
+  ASSERT_EQ(log->lines.size(), 7u);
+  std::vector<OnlineEvent> events;
+  for (const EventLine& line : log->lines) {
+    ASSERT_TRUE(line.event) << line.event.error().text();
+    events.push_back(*line.event);
+  }
+  EXPECT_EQ(log->lines[0].line, 3u);
+  EXPECT_EQ(events[0].weight, 3);
+  EXPECT_EQ(events[1].time, 1e-3);
+  EXPECT_EQ(events[5].op, OpId(1));
+  EXPECT_EQ(events[5].seconds, 3e-3);
+  // What is written reads the same.
+  const auto again = readEvents(writeEvents(problem, log->options, events), "e", problem);
+  ASSERT_TRUE(again) << again.error().text();
+  std::vector<OnlineEvent> second;
+  for (const EventLine& line : again->lines) second.push_back(line.event.value());
+  EXPECT_EQ(writeEvents(problem, again->options, second), writeEvents(problem, log->options, events));
+}
+
+TEST(OnlineEvents, RefusesBadHeaders) {
+  const Problem problem = problemOf(kProblem);
+  for (const char* text : {"", "\n\n", "{}", "[1]", "nonsense", "{\"schema\": \"allot.plan/1\"}",
+                           "{\"schema\": \"allot.events/1\", \"ends\": \"never\"}",
+                           "{\"schema\": \"allot.events/1\", \"move_cost\": -1}",
+                           "{\"schema\": \"allot.events/1\", \"max_moves\": 1.5}",
+                           "{\"schema\": \"allot.events/1\", \"speed\": 1}"}) {
+    const auto log = readEvents(text, "e", problem);
+    ASSERT_FALSE(log) << text;
+    EXPECT_NE(log.error().text().find("e: line "), std::string::npos) << log.error().text();
+  }
+}
+
+TEST(OnlineEvents, BadLinesAreKeptAsErrors) {
+  const Problem problem = problemOf(kProblem);
+  const char* lines[] = {
+      "nonsense",
+      "{\"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": -1, \"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": 1e300, \"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": 0, \"event\": \"explode\"}",
+      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"q\"}",
+      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\", \"weight\": -1}",
+      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\", \"colour\": 1}",
+      "{\"time\": 0, \"event\": \"fail\", \"device\": \"g9\"}",
+      "{\"time\": 0, \"event\": \"slow\", \"device\": \"g0\"}",
+      "{\"time\": 0, \"event\": \"time\", \"op\": \"a\", \"class\": \"gpu\", \"seconds\": -2}",
+      "{\"time\": 0, \"event\": \"end\", \"job\": \"x\", \"op\": \"zz\"}",
+      "[0]"};
+  std::string text = kHeader;
+  for (const char* line : lines) text += std::string(line) + "\n";
+  const auto log = readEvents(text, "e", problem);
+  ASSERT_TRUE(log);
+  auto engine = OnlineEngine::create(problem, log->options);
+  ASSERT_TRUE(engine);
+  const Replay result = replay(*engine, *log, "e");
+  ASSERT_EQ(result.errors.size(), std::size(lines));
+  for (std::size_t i = 0; i < std::size(lines); ++i) {
+    const std::string error = result.errors[i].text();
+    EXPECT_EQ(error.find("e: line " + std::to_string(i + 2)), 0u) << error;
+    EXPECT_FALSE(result.errors[i].remedy.empty()) << error;
+  }
+  EXPECT_EQ(engine->jobCount(), 0u);
+}
+
+TEST(OnlineEvents, RefusedEventsDoNotChangeTheRest) {
+  const Problem problem = problemOf(kProblem);
+  const std::string good = std::string(kHeader) +
+                           "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\"}\n"
+                           "{\"time\": 1.5, \"event\": \"fail\", \"device\": \"g0\"}\n"
+                           "{\"time\": 3, \"event\": \"return\", \"device\": \"g0\"}\n";
+  const std::string bad = std::string(kHeader) +
+                          "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\"}\n"
+                          "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\"}\n"
+                          "{\"time\": 1e9, \"event\": \"leave\", \"job\": \"who\"}\n"
+                          "{\"time\": 1.5, \"event\": \"fail\", \"device\": \"g0\"}\n"
+                          "{\"time\": 1, \"event\": \"arrive\", \"model\": \"n\"}\n"
+                          "{\"time\": 2, \"event\": \"fail\", \"device\": \"g0\"}\n"
+                          "{\"time\": 3, \"event\": \"return\", \"device\": \"g0\"}\n";
+  std::string texts[2];
+  for (const int i : {0, 1}) {
+    const auto log = readEvents(i == 0 ? good : bad, "e", problem);
+    ASSERT_TRUE(log);
+    auto engine = OnlineEngine::create(problem, log->options);
+    const Replay result = replay(*engine, *log, "e");
+    EXPECT_EQ(result.errors.size(), i == 0 ? 0u : 4u);
+    for (const Decision& decision : result.decisions) texts[i] += decisionText(problem, *engine, decision);
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
+TEST(OnlineEvents, TheExampleOfTheDocumentationReads) {
+  const std::string page = textOf(std::string(ALLOT_SOURCE_DIR) + "/docs/formats/events.md");
+  const std::string fence = "```jsonl\n";
+  const std::size_t begin = page.find(fence) + fence.size();
+  Problem problem = problemOf(kProblem);
+  problem.graph.model_name = {"bert", "alexnet"};
+  problem.cluster.devices[1].name = "gpu0";
+  const auto log = readEvents(page.substr(begin, page.find("```", begin) - begin), "events.md", problem);
+  ASSERT_TRUE(log) << log.error().text();
+  EXPECT_EQ(log->lines.size(), 6u);
+  for (const EventLine& line : log->lines) EXPECT_TRUE(line.event) << line.event.error().text();
+}
+
+class SimulateEvents : public CommandTest {};
+
+TEST_F(SimulateEvents, PrintsFiguresAndWritesDecisions) {
+  save("p.json", kProblem);
+  save("e.jsonl", std::string(kHeader) +
+                      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\"}\n"
+                      "{\"time\": 0.5, \"event\": \"arrive\", \"model\": \"n\"}\n");
+  CommandAnswer answer = runCommand("simulate p.json --events e.jsonl --json -o d.jsonl");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  // m: 0..2 on the gpu, n behind it until 4, weight 2; or n in between, whichever is less.
+  EXPECT_NE(answer.out.find("\"value\": 9"), std::string::npos) << answer.out;
+  const std::string decisions = readFile((folder / "d.jsonl").string()).value_or("");
+  EXPECT_EQ(std::count(decisions.begin(), decisions.end(), '\n'), 3 + 3 + 2) << decisions;
+  answer = runCommand("simulate p.json --events e.jsonl --max-moves 0");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_NE(answer.out.find("2 finished"), std::string::npos) << answer.out;
+}
+
+TEST_F(SimulateEvents, BadEventsEndWithCodeThree) {
+  save("p.json", kProblem);
+  save("e.jsonl", std::string(kHeader) +
+                      "{\"time\": 1, \"event\": \"arrive\", \"model\": \"m\"}\n"
+                      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"n\"}\n");
+  CommandAnswer answer = runCommand("simulate p.json --events e.jsonl");
+  EXPECT_EQ(answer.code, 3);
+  EXPECT_EQ(answer.err.find("e.jsonl: line 3: time: "), 0u) << answer.err;
+  EXPECT_NE(answer.out.find("1 finished"), std::string::npos);
+  EXPECT_EQ(runCommand("simulate p.json").code, 2);
+  EXPECT_EQ(runCommand("simulate p.json --events none.jsonl").code, 3);
+  save("broken.jsonl", "{}\n");
+  EXPECT_EQ(runCommand("simulate p.json --events broken.jsonl").code, 3);
+}
+
+TEST_F(SimulateEvents, PlanAndCheckCountMoves) {
+  save("p.json", kProblem);
+  save("s.json", R"({"schema": "allot.plan/1", "assignment": {"a": "c0", "b": "c0", "c": "c0"}})");
+  EXPECT_EQ(runCommand("plan p.json --max-moves 1").code, 2);
+  CommandAnswer answer = runCommand("plan p.json --start s.json --max-moves 1 --json -o q.json");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_NE(answer.out.find("\"moves\": {\"most\": 1"), std::string::npos) << answer.out;
+  answer = runCommand("check p.json q.json --start s.json --max-moves 1");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  answer = runCommand("check p.json q.json --start s.json --max-moves 0");
+  EXPECT_EQ(answer.code, 7) << answer.err;
+  EXPECT_EQ(runCommand("check p.json q.json --max-moves 1").code, 2);
+  answer = runCommand("plan p.json --start s.json --max-moves 1");
+  EXPECT_NE(answer.out.find("1 ops moved"), std::string::npos) << answer.out;
+}
+
+}  // namespace
+}  // namespace allot
