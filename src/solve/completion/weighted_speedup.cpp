@@ -1,6 +1,7 @@
 #include "solve/completion/weighted_speedup.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -15,14 +16,16 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostOps = 20'000;
+constexpr std::array<double, 6> kShares{1, 0.8, 0.6, 0.4, 0.2, 0};
 constexpr std::size_t kWindow = 192;                  // ready ops that a flow decides about
 constexpr std::int64_t kTop = std::int64_t{1} << 36;  // the largest cost in the flow's whole numbers
 
 class Scheduler {
  public:
-  Scheduler(const Problem& problem, const Budget& budget)
+  Scheduler(const Problem& problem, double share, const Budget& budget)
       : problem_(problem),
         budget_(budget),
+        share_(share),
         devices_(problem.deviceCount()),
         schedule_(problem, false),
         readiness_(problem),
@@ -79,6 +82,7 @@ class Scheduler {
 
   const Problem& problem_;
   const Budget& budget_;
+  double share_;
   std::size_t devices_;
   baseline::ListSchedule schedule_;
   baseline::Readiness readiness_;
@@ -202,7 +206,7 @@ class Scheduler {
     std::vector<double> ahead(left_.size() * devices_, 0), sum(devices_, 0);
     for (const std::size_t m : order) {
       for (std::size_t d = 0; d < devices_; ++d) {
-        ahead[m * devices_ + d] = sum[d];
+        ahead[m * devices_ + d] = share_ * sum[d];
         sum[d] += work_[m * devices_ + d];
       }
     }
@@ -321,8 +325,8 @@ class Scheduler {
 
 }  // namespace
 
-WeightedSpeedup scheduleByWeightedSpeedup(const Problem& problem, const Budget& budget) {
-  return Scheduler(problem, budget).run();
+WeightedSpeedup scheduleByWeightedSpeedup(const Problem& problem, double share, const Budget& budget) {
+  return Scheduler(problem, share, budget).run();
 }
 
 bool weightedSpeedupAccepts(const Problem& problem) {
@@ -330,9 +334,13 @@ bool weightedSpeedupAccepts(const Problem& problem) {
 }
 
 SolveResult solveWeightedSpeedup(const Problem& problem, const Budget& budget, Progress& progress) {
-  WeightedSpeedup found = scheduleByWeightedSpeedup(problem, budget);
-  if (!found.plan.assignment.empty()) progress.plan(std::move(found.plan), "weighted-speedup");
-  return {found.stopped ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+  for (const double share : kShares) {
+    if (progress.done()) break;
+    WeightedSpeedup found = scheduleByWeightedSpeedup(problem, share, budget);
+    if (found.stopped) return {SolveEnd::kStopped, ""};
+    if (!found.plan.assignment.empty()) progress.plan(std::move(found.plan), "weighted-speedup");
+  }
+  return {SolveEnd::kFinished, ""};
 }
 
 }  // namespace allot

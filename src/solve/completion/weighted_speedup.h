@@ -26,8 +26,10 @@ struct WeightedSpeedup {
   bool stopped = false;
 };
 
-WeightedSpeedup scheduleByWeightedSpeedup(const Problem& problem, const Budget& budget);
+// `share`: of the work of models that go first, how much counts as waiting; 0 = only what runs.
+WeightedSpeedup scheduleByWeightedSpeedup(const Problem& problem, double share, const Budget& budget);
 
+// Tries several shares.
 bool weightedSpeedupAccepts(const Problem& problem);
 SolveResult solveWeightedSpeedup(const Problem& problem, const Budget& budget, Progress& progress);
 
