@@ -151,8 +151,8 @@ TEST_F(SimulateEvents, PrintsFiguresAndWritesDecisions) {
                       "{\"time\": 0.5, \"event\": \"arrive\", \"model\": \"n\"}\n");
   CommandAnswer answer = runCommand("simulate p.json --events e.jsonl --json -o d.jsonl");
   EXPECT_EQ(answer.code, 0) << answer.err;
-  // m: 0..2 on the gpu, n behind it until 4, weight 2; or n in between, whichever is less.
-  EXPECT_NE(answer.out.find("\"value\": 9"), std::string::npos) << answer.out;
+  // m: 0..2 on the gpu, n of weight 2 behind it until 4.
+  EXPECT_NE(answer.out.find("\"value\": 10,"), std::string::npos) << answer.out;
   const std::string decisions = readFile((folder / "d.jsonl").string()).value_or("");
   EXPECT_EQ(std::count(decisions.begin(), decisions.end(), '\n'), 3 + 3 + 2) << decisions;
   answer = runCommand("simulate p.json --events e.jsonl --max-moves 0");
