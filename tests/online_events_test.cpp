@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "allot/online.h"
+#include "base/random.h"
 #include "command_support.h"
 #include "formats_support.h"
 
@@ -140,6 +141,63 @@ TEST(OnlineEvents, TheExampleOfTheDocumentationReads) {
   ASSERT_TRUE(log) << log.error().text();
   EXPECT_EQ(log->lines.size(), 6u);
   for (const EventLine& line : log->lines) EXPECT_TRUE(line.event) << line.event.error().text();
+}
+
+// Damaged files: no crash, every error on one line with its place, and a state that still works.
+TEST(OnlineEvents, DamagedFilesDoNoHarm) {
+  const Problem problem = problemOf(kProblem);
+  const std::string seed_text =
+      R"({"schema": "allot.events/1", "ends": "predicted", "move_cost": 0.001, "max_moves": 2}
+{"time": 0, "event": "arrive", "model": "m", "job": "x"}
+{"time": "1ms", "event": "arrive", "model": "n", "weight": 3}
+{"time": 0.5, "event": "slow", "device": "g0", "factor": 1.5}
+{"time": 0.5, "event": "fail", "device": "g0"}
+{"time": 0.75, "event": "time", "op": "b", "class": "cpu", "seconds": 0.5}
+{"time": 1, "event": "return", "device": "g0"}
+{"time": 1, "event": "end", "job": "x", "op": "a"}
+{"time": 2, "event": "leave", "job": "x"}
+)";
+  const std::vector<std::string> words{"0",    "1e12", "-1",     "1e-9",     "\"x\"", "\"g0\"",
+                                       "null", "fail", "return", "end",      "leave", "\n",
+                                       "time", "}",    "{",      "reported", ",",     ":"};
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Random random(seed, 3);
+    std::string text = seed_text;
+    for (std::uint32_t k = 1 + random.below(6); k > 0; --k) {
+      const std::uint32_t at = random.below(static_cast<std::uint32_t>(text.size()));
+      const std::uint32_t length = random.below(12);
+      switch (random.below(4)) {
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text.insert(at, words[random.below(static_cast<std::uint32_t>(words.size()))]);
+          break;
+        case 2:
+          text[at] = static_cast<char>(random.below(256));
+          break;
+        default: {
+          // A line again, somewhere else.
+          const std::size_t begin = text.rfind('\n', at) + 1, end = text.find('\n', at);
+          const std::string line = text.substr(begin, end == std::string::npos ? end : end + 1 - begin);
+          text.insert(text.find('\n', random.below(static_cast<std::uint32_t>(text.size()))) + 1, line);
+        }
+      }
+      if (text.empty()) text = "\n";
+    }
+    const auto log = readEvents(text, "e", problem);
+    if (!log) {
+      EXPECT_EQ(log.error().text().find("e: "), 0u);
+      continue;
+    }
+    auto engine = OnlineEngine::create(problem, log->options);
+    ASSERT_TRUE(engine);
+    for (const Error& error : replay(*engine, *log, "e").errors) {
+      EXPECT_EQ(error.text().find("e: line "), 0u) << error.text();
+      EXPECT_FALSE(error.remedy.empty()) << error.text();
+      EXPECT_EQ(error.text().find('\n'), std::string::npos);
+    }
+  }
 }
 
 class SimulateEvents : public CommandTest {};
