@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
       }
       best = std::min(best, theirs.value);
     }
+    if (worse > 0 || (seed + 1) % 200 == 0)
+      fmt::print(stderr, "{} problems, worse {} times\n", seed + 1, worse);
     if (best != kCannotRun) {
       best_ratio += best / ours.plan.value;
       ++compared;

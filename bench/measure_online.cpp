@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "allot/online.h"
@@ -85,7 +86,7 @@ void longRun(std::uint32_t events, std::uint64_t seed, const OnlineShape& shape,
   OnlineOptions five, none, scratch;
   five.max_moves = 5;
   none.max_moves = 0;
-  scratch.work = 2'000'000;
+  scratch.work = 200'000;
   double best = 0, best_response = 0;
   for (const Setting& setting : {Setting{"from scratch", scratch}, Setting{"usual", {}},
                                  Setting{"at most 5 moves", five}, Setting{"no moves", none}}) {
@@ -131,7 +132,7 @@ void clairvoyant(std::uint32_t cases) {
     replay(engine, logOf(randomEvents(problem, seed, 8, 1, true)), "events");
     const Problem offline = offlineProblem(problem, engine);
     RunOptions run;
-    run.time_limit_seconds = 3;
+    run.time_limit_seconds = 2;
     run.threads = 1;
     run.helpers = Helpers::kOff;
     const SolveOutcome outcome = solve(offline, run);
@@ -156,6 +157,7 @@ void clairvoyant(std::uint32_t cases) {
 
 int main(int argc, char** argv) {
   using namespace allot;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto events = static_cast<std::uint32_t>(argc > 1 ? std::atoi(argv[1]) : 10'000);
   const auto cases = static_cast<std::uint32_t>(argc > 2 ? std::atoi(argv[2]) : 60);
   for (const bool chain : {true, false}) decisionTime(1000, 16, chain, LinkMode::kFree, false);
@@ -167,8 +169,11 @@ int main(int argc, char** argv) {
   shape.chain = false;
   shape.transfers = true;
   shape.link_mode = LinkMode::kFullDuplex;
-  for (const double load : {0.5, 0.8, 0.95}) longRun(events, 1, shape, load);
+  clairvoyant(cases);
+  longRun(events, 1, shape, 0.8);
   shape.memory = true;
   longRun(events, 2, shape, 0.8);
-  clairvoyant(cases);
+  shape.memory = false;
+  longRun(events / 4, 1, shape, 0.5);
+  longRun(events / 4, 1, shape, 0.95);
 }
