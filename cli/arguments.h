@@ -19,7 +19,8 @@ struct Arguments {
   // Options of the library's table, `--set` first, then by name.
   std::vector<std::pair<std::string, std::string>> options;
 
-  std::string config, from, time_unit, cluster, start, output, to, op, noise, solvers, pack, link, times;
+  std::string config, from, time_unit, cluster, start, output, to, op, noise, events, solvers, pack, link,
+      times;
   std::vector<std::string> set, pin, forbid, together, dim;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
   bool table = false, prove = false, man_page = false, measure = false;
@@ -42,6 +43,7 @@ enum Family : unsigned {
   kTable = 4096,
   kProve = 8192,
   kDevices = 16384,  // options of `allot devices`
+  kEvents = 32768,
 };
 
 struct Verb {

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "common.h"
+#include "problem/idle.h"
 
 namespace allot::cli {
 namespace {
@@ -58,6 +59,8 @@ std::string planSummary(const Problem& problem, const Plan& plan) {
   text += fmt::format("status      {}, found by {} in {}{}\n", name(plan.status),
                       plan.solver.empty() ? "-" : plan.solver, secondsText(plan.seconds),
                       plan.time_limited ? " (stopped at the limit)" : "");
+  if (goal == Goal::kCompletion && !plan.end.empty())
+    text += fmt::format("idle        {} on the devices used\n", secondsText(idleSeconds(problem, plan)));
   if (!plan.proof.empty()) text += fmt::format("proof       {}\n", plan.proof);
   text += timesText(problem.costs);
   text += noiseText(plan);

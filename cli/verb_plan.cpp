@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "allot/moves.h"
 #include "allot/solve.h"
 #include "allot/table.h"
 #include "base/file_io.h"
@@ -112,6 +113,34 @@ std::string compositionText(const CompositionTable& table) {
   return tableText(cells);
 }
 
+std::string movesJson(const Problem& problem, const Plan& start, const Plan& plan, std::uint32_t most,
+                      const std::vector<MovePoint>& curve) {
+  JsonWriter out(0);
+  out.beginObject().field("most", static_cast<std::uint64_t>(most)).key("ops").beginArray();
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    if (start.assignment[i] == plan.assignment[i]) continue;
+    out.beginObject().field("op", problem.graph.op_name[i]);
+    out.field("from", problem.cluster.devices[start.assignment[i].index()].name);
+    out.field("to", problem.cluster.devices[plan.assignment[i].index()].name).endObject();
+  }
+  out.endArray().key("curve").beginArray();
+  for (const MovePoint& point : curve)
+    out.beginArray().value(static_cast<std::uint64_t>(point.moves)).value(point.value).endArray();
+  out.endArray().endObject();
+  return out.take();
+}
+
+std::string movesText(const Plan& start, const Plan& plan, const std::vector<MovePoint>& curve) {
+  std::vector<std::vector<std::string>> rows{{"moves", "value", "gain"}};
+  const double first = curve.front().value;
+  for (const MovePoint& point : curve) {
+    const bool known = std::isfinite(point.value);
+    rows.push_back({fmt::format("{}", point.moves), known ? secondsText(point.value) : "-",
+                    known && std::isfinite(first) && first > 0 ? percentText(1 - point.value / first) : "-"});
+  }
+  return fmt::format("{} ops moved\n", countMoves(start.assignment, plan.assignment)) + tableText(rows);
+}
+
 Result<int> plan(const Arguments& arguments) {
   ALLOT_CHECK(checkWritable(arguments.output));
   ALLOT_TRY(Task task, loadTask(arguments));
@@ -124,12 +153,17 @@ Result<int> plan(const Arguments& arguments) {
     ALLOT_CHECK(requireComplete(problem, *start, displayName(arguments.start)));
     start->modes = problem.modes;
   }
+  const bool limited = run.max_moves != RunOptions::kAnyMoves;
+  if (limited && !start)
+    return usageError("--max-moves", "counts from a start plan, but none is given", "add --start PLAN");
   catchStopSignals();
   SolveOutcome outcome;
+  std::vector<MovePoint> curve;
   {
     ProgressPrinter printer(progressWanted(arguments));
-    outcome = solve(problem, run, start ? &*start : nullptr, &stop_flag,
-                    [&](const ProgressLine& line) { printer.show(line); });
+    const auto show = [&](const ProgressLine& line) { printer.show(line); };
+    outcome = limited ? solveLimited(problem, run, &*start, &stop_flag, show, &curve)
+                      : solve(problem, run, start ? &*start : nullptr, &stop_flag, show);
   }
   if (outcome.plan.status == Status::kInternalError || outcome.plan.status == Status::kBadInput) {
     const bool internal = outcome.plan.status == Status::kInternalError;
@@ -141,6 +175,9 @@ Result<int> plan(const Arguments& arguments) {
   if (outcome.plan.status == Status::kInfeasible)
     document = withList(std::move(document), "conflict", outcome.conflict.facts);
   const bool good = outcome.plan.hasPlan();
+  if (good && limited)
+    document = withMember(std::move(document), "moves",
+                          movesJson(problem, *start, outcome.plan, run.max_moves, curve));
   if (!good) printFailure(arguments, outcome);
   if (good && !arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, document));
   std::optional<CompositionTable> table;
@@ -151,6 +188,7 @@ Result<int> plan(const Arguments& arguments) {
     ALLOT_CHECK(print(table ? withMember(std::move(document), "table", compositionJson(*table)) : document));
   } else if (good && !arguments.json && !arguments.quiet && arguments.output != "-") {
     ALLOT_CHECK(print(planSummary(problem, outcome.plan) + fmt::format("\nmethod: {}\n", outcome.method)));
+    if (limited) ALLOT_CHECK(print("\n" + movesText(*start, outcome.plan, curve)));
     if (table) ALLOT_CHECK(print("\n" + compositionText(*table)));
   }
   return exitCodeOf(outcome.plan, run.gap);

@@ -37,7 +37,7 @@ std::vector<Verb> makeVerbs() {
        2,
        0,
        {},
-       kPlanned | kProve,
+       kPlanned | kProve | kStart,
        "check problem.json plan.json\ncheck problem.json plan.json --prove --time-limit 30",
        runCheck},
       {"compare",
@@ -71,13 +71,14 @@ std::vector<Verb> makeVerbs() {
        "detect --measure -o here.yaml",
        runDevices},
       {"simulate",
-       "value an assignment (and its orders, where it has them) and list what it violates",
-       "PROBLEM PLAN",
-       2,
+       "value an assignment (and its orders, where it has them) and list what it violates; or replay events",
+       "PROBLEM [PLAN]",
+       1,
        0,
        {},
-       kPlanned | kOutput | kNoise,
-       "simulate problem.json plan.json\nsimulate problem.json plan.json --noise 10% --seed 7",
+       kPlanned | kOutput | kNoise | kEvents,
+       "simulate problem.json plan.json\nsimulate problem.json plan.json --noise 10% --seed 7\n"
+       "simulate problem.json --events events.jsonl --max-moves 20 -o decisions.jsonl",
        runSimulate},
       {"explain",
        "say what limits a plan, why an op is where it is, and what more hardware would give",
@@ -188,6 +189,9 @@ std::vector<CommandOption> makeOptions() {
   text("start", 0, "PLAN", "a plan or a split to start the search from", kStart, &A::start);
   text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise,
        &A::noise);
+  text("events", 0, "FILE",
+       "instead of a plan: models arrive and leave, devices fail, slow down and return, as in this file",
+       kEvents, &A::events);
   text("solvers", 0, "NAMES", "which solvers to compare: a,b,c or all", kSolvers, &A::solvers);
   text("op", 0, "NAME", "explain this op, or all ops of this layer", kOp, &A::op);
   text("to", 0, "FORMAT", "what to write", kTo, &A::to, {"chrome", "dot", "json", "dnn-partitioning", "mps"});

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "allot/online.h"
+
 namespace allot::fuzz {
 namespace {
 
@@ -20,6 +22,27 @@ constexpr std::string_view kPlannedProblem = R"({
           {"name": "c", "time": [1, null], "model": "n"}],
   "tensors": [{"from": "a", "to": ["b"], "bytes": 10, "time": 0.5}, {"from": "a", "to": ["b", "c"], "time": 0.25}],
   "goal": "latency"})";
+
+constexpr std::string_view kServedProblem = R"({
+  "schema": "allot.problem/1", "name": "served",
+  "classes": [{"name": "gpu", "kind": "accelerator"}, {"name": "cpu", "kind": "cpu"}],
+  "devices": [{"name": "g0", "class": "gpu", "memory": 1000}, {"name": "g1", "class": "gpu", "memory": 800},
+              {"name": "c0", "class": "cpu"}],
+  "models": [{"name": "m"}, {"name": "n", "weight": 2}],
+  "ops": [{"name": "a", "time": [1, 2], "model": "m", "memory": 600}, {"name": "b", "time": [1, 2], "model": "m"},
+          {"name": "c", "time": [1, null], "model": "n", "memory": 700}, {"name": "d", "time": [0, 1], "model": "n"}],
+  "tensors": [{"from": "a", "to": ["b"], "bytes": 10, "time": 0.5}, {"from": "c", "to": ["d"], "time": 0.25}],
+  "goal": "completion"})";
+
+const Problem& servedProblem() {
+  static const Problem problem = [] {
+    Warnings warnings;
+    auto read = readProblem(kServedProblem, kFile, {}, nullptr, warnings);
+    require(read.has_value(), "the fixed problem can be read");
+    return std::move(*read);
+  }();
+  return problem;
+}
 
 const Problem& plannedProblem() {
   static const Problem problem = [] {
@@ -110,6 +133,22 @@ void readPlanTwice(std::string_view text) {
   if (!again) std::fprintf(stderr, "%s\n%s", again.error().text().c_str(), written.c_str());
   require(again.has_value(), "a written plan can be read");
   require(writePlan(problem, *again) == written, "a plan survives the round trip");
+}
+
+void replayEvents(std::string_view text) {
+  const Problem& problem = servedProblem();
+  const auto log = readEvents(text, kFile, problem);
+  if (!log) return requireGoodError(log.error());
+  const auto run = [&] {
+    auto engine = OnlineEngine::create(problem, log->options);
+    require(engine.has_value(), "options that were read are taken");
+    const Replay result = replay(*engine, *log, kFile);
+    for (const Error& error : result.errors) requireGoodError(error);
+    std::string decisions;
+    for (const Decision& decision : result.decisions) decisions += decisionText(problem, *engine, decision);
+    return decisions;
+  };
+  require(run() == run(), "a replay repeats");
 }
 
 }  // namespace allot::fuzz

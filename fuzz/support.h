@@ -27,5 +27,7 @@ void readGraphTwice(std::string_view text, Format format);
 void readClusterTwice(std::string_view text);
 // The plan belongs to a small fixed problem.
 void readPlanTwice(std::string_view text);
+// The events belong to a small fixed problem, on which they are replayed.
+void replayEvents(std::string_view text);
 
 }  // namespace allot::fuzz

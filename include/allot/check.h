@@ -9,6 +9,8 @@
 // Limits: a bound can be refuted (above the value, or above another valid plan) but not proven here.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,5 +29,9 @@ struct CheckReport {
 };
 
 CheckReport check(const Problem& problem, const Plan& plan);
+
+// What is wrong with a plan that may have `most` ops on another device than `base` has them.
+std::vector<std::string> checkMoves(const Problem& problem, const Plan& plan, std::span<const DeviceId> base,
+                                    std::uint32_t most);
 
 }  // namespace allot

@@ -51,6 +51,8 @@ struct Modes {
 };
 
 struct RunOptions {
+  static constexpr std::uint32_t kAnyMoves = 0xFFFFFFFF;
+
   double time_limit_seconds = 60;
   double gap = 0;
   std::uint64_t work_limit = 0;  // counted work instead of seconds; 0 = none
@@ -59,6 +61,7 @@ struct RunOptions {
   std::string solver;   // empty = portfolio
   bool robust = false;  // of the good plans found, take the one that noise in op times harms least
   Helpers helpers = Helpers::kAuto;  // optional solver libraries: used where they are found, or never loaded
+  std::uint32_t max_moves = kAnyMoves;  // completion: most ops on another device than in the start plan
 };
 
 struct Options {

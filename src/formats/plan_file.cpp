@@ -40,10 +40,10 @@ class PlanReader {
     if (root.has("transfers")) ALLOT_CHECK(readTransfers(root));
     if (root.has("models")) ALLOT_CHECK(readModels(root));
     if (root.has("noise")) ALLOT_CHECK(readNoise(root));
-    root.warnUnknown({"schema",       "problem",   "goal",   "options",    "status",   "value",
-                      "bound",        "gap",       "solver", "proof",      "seed",     "seconds",
-                      "time_limited", "curve",     "costs",  "assignment", "devices",  "stages",
-                      "schedule",     "transfers", "models", "per_second", "conflict", "noise"},
+    root.warnUnknown({"schema",     "problem",    "goal",    "options", "status",   "value",        "bound",
+                      "gap",        "solver",     "proof",   "seed",    "seconds",  "time_limited", "curve",
+                      "costs",      "assignment", "devices", "stages",  "schedule", "transfers",    "models",
+                      "per_second", "conflict",   "noise",   "idle",    "moves",    "table"},
                      warnings_);
     return std::move(plan_);
   }

@@ -5,6 +5,7 @@
 #include "base/json_writer.h"
 #include "formats/op_parts.h"
 #include "formats/own.h"
+#include "problem/idle.h"
 
 namespace allot {
 namespace {
@@ -94,6 +95,7 @@ std::string writePlan(const Problem& problem, const Plan& plan) {
     if (!plan.stages.empty()) writeStages(problem, plan, out);
     if (!plan.start.empty()) writeSchedule(problem, plan, out);
     if (!plan.completion.empty()) {
+      out.field("idle", idleSeconds(problem, plan));
       out.key("models").beginArray();
       for (std::size_t m = 0; m < plan.completion.size(); ++m) {
         out.beginObject()

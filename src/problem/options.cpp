@@ -221,6 +221,23 @@ std::vector<OptionSpec> makeTable() {
       count<&Options::run, &RunOptions::seed, 0>("seed", "N", "seed of everything random", S::kRun));
   table.push_back(flag<&Options::run, &RunOptions::robust>(
       "robust", "of the good plans found, take the one that 10% noise in op times harms least", S::kRun));
+  table.push_back({"max-moves",
+                   "N",
+                   "completion: most ops on another device than in the plan given by --start; for simulate "
+                   "--events, most ops that one re-plan moves",
+                   {},
+                   S::kRun,
+                   [](Options& options, std::string_view text) -> Result<void> {
+                     ALLOT_TRY(const std::uint64_t number, parseCount(text));
+                     if (number >= RunOptions::kAnyMoves)
+                       return badInput("", "out of range", "leave it out for no limit");
+                     options.run.max_moves = static_cast<std::uint32_t>(number);
+                     return {};
+                   },
+                   [](const Options& options) -> std::string {
+                     const std::uint32_t most = options.run.max_moves;
+                     return most == RunOptions::kAnyMoves ? "" : fmt::format("{}", most);
+                   }});
   table.push_back({"helpers", "NAME",
                    "optional solver libraries (HiGHS, CP-SAT): use those found, or load none",
                    choicesOf<Helpers>(), S::kRun,

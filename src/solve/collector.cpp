@@ -7,6 +7,7 @@
 #include "allot/check.h"
 #include "allot/evaluate.h"
 #include "evaluate/noise.h"
+#include "problem/idle.h"
 
 namespace allot {
 
@@ -17,7 +18,7 @@ Collector::Collector(const Problem& problem, const Budget& budget,
 bool Collector::plan(Plan decisions, std::string_view solver) {
   Evaluation evaluated = evaluate(problem_, std::move(decisions));
   Plan& candidate = evaluated.plan;
-  if (!evaluated.valid() || !(candidate.value < best_.value)) return false;
+  if (!evaluated.valid() || !isBetter(candidate)) return false;
   candidate.solver = solver;
   candidate.status = Status::kFeasible;
   candidate.bound = std::min(bound_, candidate.value);
@@ -35,6 +36,13 @@ bool Collector::plan(Plan decisions, std::string_view solver) {
   best_ = std::move(candidate);
   note(solver);
   return true;
+}
+
+// Between completions of equal value the one with less idle time.
+bool Collector::isBetter(const Plan& candidate) const {
+  if (problem_.goal() != Goal::kCompletion || candidate.value != best_.value)
+    return candidate.value < best_.value;
+  return idleSeconds(problem_, candidate) < idleSeconds(problem_, best_) * (1 - 1e-9);
 }
 
 void Collector::bound(double bound, std::string_view solver) {

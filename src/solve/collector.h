@@ -40,6 +40,7 @@ class Collector : public Progress {
   std::vector<CurvePoint> curve_;
   std::string internal_error_;
 
+  bool isBetter(const Plan& candidate) const;
   void note(std::string_view solver);
 };
 

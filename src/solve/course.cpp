@@ -55,7 +55,10 @@ bool isEvents(const Problem& problem) {
 
 double shareOf(const Problem& problem, std::string_view solver) {
   if (problem.goal() == Goal::kCompletion)
-    return solver == "completion-exact" ? 0.2 : solver == "completion-search" ? 0.6 : 1;
+    return solver == "weighted-speedup"    ? 0.1
+           : solver == "completion-exact"  ? 0.2
+           : solver == "completion-search" ? 0.6
+                                           : 1;
   if (problem.goal() != Goal::kThroughput) return 1;
   const bool chain = problem.modes.contiguity == Contiguity::kChain;
   for (const Share& share : kShares) {

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "allot/check.h"
+#include "allot/moves.h"
 #include "allot/solve.h"
 #include "solve/baselines/baselines.h"
 #include "solve/collector.h"
 #include "solve/completion/completion_solvers.h"
+#include "solve/completion/less_idle.h"
 #include "solve/course.h"
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/helper_solvers.h"
@@ -97,6 +99,8 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
                                                     run.solver, only->summary);
     return outcome;
   }
+  if (run.max_moves != RunOptions::kAnyMoves)
+    return solveLimited(problem, run, start, stop_flag, on_progress, nullptr);
   Collector collector(problem, budget, on_progress, run.robust);
   bool proven = false;
   bool interrupted = false;
@@ -125,6 +129,7 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
       proven = true;
       proof = fmt::format("{}: {}", solver.name, result.proof);
     }
+    if (!run.robust) lessenIdleOf(problem, budget, collector);
     if (proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(problem, budget);
   }
   outcome.method = only != nullptr ? std::string(only->summary) : chosenMethod(problem);

@@ -6,6 +6,7 @@
 #include "solve/completion/completion_bound.h"
 #include "solve/completion/completion_exact.h"
 #include "solve/completion/completion_search.h"
+#include "solve/completion/weighted_speedup.h"
 
 namespace allot {
 
@@ -18,7 +19,10 @@ std::span<const Solver> chainSolvers() {
 }
 
 std::span<const Solver> completionSolvers() {
-  static const std::array<Solver, 3> kList{{
+  static const std::array<Solver, 4> kList{{
+      {"weighted-speedup",
+       "ready ops on devices by min-cost flow: waiting + transfer + execution - hidden, shortest rest first",
+       "heuristic", weightedSpeedupAccepts, solveWeightedSpeedup},
       {"completion-exact", "small sets of models, by layers of states that none dominates",
        "optimal; a bound where live memory may bind", completionExactAccepts, solveCompletionExact},
       {"completion-search", "plans of several models grown at prices of device time, then refined",

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "evaluate/sweep.h"
+#include "problem/idle.h"
 
 namespace allot {
 namespace {
@@ -15,10 +16,11 @@ constexpr std::size_t kOpsBetweenPolls = 100'000;
 
 class Walk {
  public:
-  Walk(const Problem& problem, const Plan& start, Random random)
+  Walk(const Problem& problem, const Plan& start, Random random, const WalkLimit* limit)
       : problem_(problem),
         sweep_(problem),
         random_(random),
+        limit_(limit),
         n_(static_cast<std::uint32_t>(problem.opCount())),
         assignment_(start.assignment),
         used_(problem.deviceCount(), 0),
@@ -26,6 +28,7 @@ class Walk {
         position_(problem.opCount()) {
     for (std::size_t i = 0; i < n_; ++i) {
       used_[assignment_[i].index()] += problem.residentBytes(OpId(i));
+      if (limit_ != nullptr && assignment_[i] != limit_->base[i]) ++moved_;
       size_[problem.unit(OpId(i)).index()] += problem.residentBytes(OpId(i));
     }
     // By start; ops of zero time go behind their producers, which end when they start at the latest.
@@ -76,10 +79,44 @@ class Walk {
     return {best, std::move(kept)};
   }
 
+  WalkResult lessenIdle(std::uint64_t moves, const Budget& budget) {
+    Plan next;
+    const double value = sweep_.record(order_, assignment_, next);
+    next.assignment = assignment_;
+    double idle = idleSeconds(problem_, next);
+    const double first = idle;
+    Plan kept;
+    const std::uint64_t poll = 1 + kOpsBetweenPolls / (n_ + 1);
+    for (std::uint64_t move = 0; move < moves && idle > 0; ++move) {
+      if (move % poll == 0 && budget.stopped()) break;
+      undo_units_.clear();
+      undo_shifts_.clear();
+      change();
+      if (undo_units_.empty() && undo_shifts_.empty()) continue;
+      if (fits() && sweep_.run(order_, assignment_) <= value) {
+        next = {};
+        sweep_.record(order_, assignment_, next);
+        next.assignment = assignment_;
+        const double less = idleSeconds(problem_, next);
+        if (less < idle * (1 - 1e-9)) {
+          idle = less;
+          kept = std::move(next);
+        }
+        if (less <= idle) continue;
+      }
+      undo();
+    }
+    if (!(idle < first)) return {kInfinity, {}};
+    kept.modes = problem_.modes;
+    return {value, std::move(kept)};
+  }
+
  private:
   const Problem& problem_;
   Sweep sweep_;
   Random random_;
+  const WalkLimit* limit_;
+  std::uint32_t moved_ = 0;  // ops on another device than in the limit's base
   std::uint32_t n_;
   std::vector<DeviceId> assignment_;
   std::vector<double> used_, size_;  // bytes by device, by unit
@@ -124,6 +161,7 @@ class Walk {
   }
 
   bool fits() const {
+    if (limit_ != nullptr && moved_ > limit_->most) return false;
     for (const auto& [unit, from] : undo_units_) {
       const DeviceId to = assignment_[problem_.unitOps(unit).front().index()];
       if (used_[to.index()] > problem_.memoryLimit(to)) return false;
@@ -139,7 +177,12 @@ class Walk {
   }
 
   void assign(UnitId unit, DeviceId from, DeviceId to) {
-    for (const OpId op : problem_.unitOps(unit)) assignment_[op.index()] = to;
+    for (const OpId op : problem_.unitOps(unit)) {
+      assignment_[op.index()] = to;
+      if (limit_ == nullptr) continue;
+      const DeviceId base = limit_->base[op.index()];
+      moved_ = moved_ + (to != base ? 1 : 0) - (from != base ? 1 : 0);
+    }
     used_[from.index()] -= size_[unit.index()];
     used_[to.index()] += size_[unit.index()];
   }
@@ -212,8 +255,13 @@ class Walk {
 }  // namespace
 
 WalkResult walkOrders(const Problem& problem, const Plan& start, std::uint64_t moves, std::size_t memory,
-                      std::uint64_t stream, const Budget& budget) {
-  return Walk(problem, start, Random(budget.seed, stream)).run(moves, memory, budget);
+                      std::uint64_t stream, const Budget& budget, const WalkLimit* limit) {
+  return Walk(problem, start, Random(budget.seed, stream), limit).run(moves, memory, budget);
+}
+
+WalkResult lessenIdle(const Problem& problem, const Plan& start, std::uint64_t moves, const Budget& budget,
+                      const WalkLimit* limit) {
+  return Walk(problem, start, Random(budget.seed, 997), limit).lessenIdle(moves, budget);
 }
 
 }  // namespace allot

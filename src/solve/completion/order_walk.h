@@ -8,6 +8,8 @@
 // O(ops + edges) for each move. When time runs out: the best so far.
 #pragma once
 
+#include <span>
+
 #include "allot/solve.h"
 
 namespace allot {
@@ -17,8 +19,20 @@ struct WalkResult {
   Plan decisions;
 };
 
-// From `start`, an evaluated plan; `stream` separates walks of one seed.
+// At most so many ops on another device than in `base`.
+struct WalkLimit {
+  std::span<const DeviceId> base;  // by op
+  std::uint32_t most;
+};
+
+// From `start`, an evaluated plan (within the limit, where there is one); `stream` separates walks of one
+// seed.
 WalkResult walkOrders(const Problem& problem, const Plan& start, std::uint64_t moves, std::size_t memory,
-                      std::uint64_t stream, const Budget& budget);
+                      std::uint64_t stream, const Budget& budget, const WalkLimit* limit = nullptr);
+
+// From `start`, so many changes of which only those count that lessen idle time and keep the value;
+// infinite value when none does. Static memory only.
+WalkResult lessenIdle(const Problem& problem, const Plan& start, std::uint64_t moves, const Budget& budget,
+                      const WalkLimit* limit = nullptr);
 
 }  // namespace allot

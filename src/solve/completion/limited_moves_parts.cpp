@@ -1,0 +1,154 @@
+// Two ways to plans with few moves: taking moves of a good plan back, and trying all placements.
+#include <algorithm>
+#include <numeric>
+
+#include "evaluate/sweep.h"
+#include "solve/completion/limited_moves.h"
+#include "solve/completion/state_search.h"
+
+namespace allot {
+namespace {
+
+constexpr std::size_t kRounds = 24;  // in which moves are taken back
+constexpr std::size_t kMostPlacements = 3000;
+constexpr std::size_t kMostOps = 12;
+constexpr std::size_t kMostStates = 200'000;
+constexpr double kRounding = 1e-10;
+
+std::vector<OpId> orderOf(const Problem& problem, const Plan& plan) {
+  const OpGraph& graph = problem.graph;
+  std::vector<OpId> order(graph.topologicalOrder().begin(), graph.topologicalOrder().end());
+  // Ops of zero time go behind their producers.
+  std::vector<std::pair<double, std::uint32_t>> key(order.size());
+  for (const OpId op : order) {
+    key[op.index()] = {plan.start[op.index()], 0};
+    for (const TensorId tensor : graph.inputs(op)) {
+      const auto& before = key[graph.producer(tensor).index()];
+      key[op.index()] = std::max(key[op.index()], {before.first, before.second + 1});
+    }
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](OpId a, OpId b) { return key[a.index()] < key[b.index()]; });
+  return order;
+}
+
+// Every placement of the units within the limit, in order.
+class Placements {
+ public:
+  Placements(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most)
+      : problem_(problem), base_(base), most_(most), assignment_(base.begin(), base.end()) {}
+
+  // Calls visit(assignment) -> bool until it returns false; false then.
+  template <class Visit>
+  bool forEach(Visit&& visit) {
+    return descend(0, 0, visit);
+  }
+
+ private:
+  const Problem& problem_;
+  std::span<const DeviceId> base_;
+  std::uint32_t most_;
+  std::vector<DeviceId> assignment_;
+
+  template <class Visit>
+  bool descend(std::size_t unit, std::uint32_t moved, Visit& visit) {
+    if (unit == problem_.unitCount()) return visit(assignment_);
+    const auto ops = problem_.unitOps(UnitId(unit));
+    for (std::size_t d = 0; d < problem_.deviceCount(); ++d) {
+      if (!problem_.allowed(UnitId(unit), DeviceId(d))) continue;
+      std::uint32_t now = moved;
+      for (const OpId op : ops) {
+        assignment_[op.index()] = DeviceId(d);
+        now += base_[op.index()] != DeviceId(d) ? 1 : 0;
+      }
+      if (now <= most_ && !descend(unit + 1, now, visit)) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void takeMovesBack(const Problem& problem, const Plan& plan, std::span<const DeviceId> base, MoveCurve& curve,
+                   const Budget& budget) {
+  const std::vector<OpId> order = orderOf(problem, plan);
+  std::vector<DeviceId> assignment = plan.assignment;
+  Sweep sweep(problem);
+  std::vector<UnitId> moved;
+  const auto put = [&](UnitId unit, std::span<const DeviceId> devices) {
+    for (const OpId op : problem.unitOps(unit)) assignment[op.index()] = devices[op.index()];
+  };
+  for (std::size_t u = 0; u < problem.unitCount(); ++u) {
+    const OpId op = problem.unitOps(UnitId(u)).front();
+    if (assignment[op.index()] != base[op.index()] && problem.allowed(UnitId(u), base[op.index()]))
+      moved.push_back(UnitId(u));
+  }
+  const std::size_t chunk = 1 + moved.size() / kRounds;
+  while (!moved.empty() && !budget.stopped()) {
+    std::vector<std::pair<double, std::size_t>> loss;
+    for (std::size_t k = 0; k < moved.size(); ++k) {
+      if (k % 16 == 0 && budget.stopped()) return;
+      put(moved[k], base);
+      loss.emplace_back(sweep.run(order, assignment), k);
+      put(moved[k], plan.assignment);
+    }
+    std::sort(loss.begin(), loss.end());
+    // One by one where a point of the curve is near.
+    const std::uint32_t now = countMoves(base, assignment);
+    const bool near = now <= curve.limit(curve.size() - 1) + chunk;
+    const std::size_t count = near ? 1 : std::min(chunk, loss.size());
+    std::vector<std::uint8_t> back(moved.size(), 0);
+    for (std::size_t k = 0; k < count; ++k) {
+      back[loss[k].second] = 1;
+      put(moved[loss[k].second], base);
+    }
+    std::vector<UnitId> rest;
+    for (std::size_t k = 0; k < moved.size(); ++k) {
+      if (!back[k]) rest.push_back(moved[k]);
+    }
+    moved = std::move(rest);
+    Plan left;
+    left.modes = problem.modes;
+    sweep.record(order, assignment, left);
+    left.assignment = assignment;
+    curve.offer(std::move(left));
+  }
+}
+
+bool tryAllMoves(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most, MoveCurve& curve,
+                 const Budget& budget) {
+  if (problem.opCount() > kMostOps || problem.modes.memory != MemoryModel::kStatic) return false;
+  Placements placements(problem, base, most);
+  std::size_t count = 0;
+  if (!placements.forEach([&](const std::vector<DeviceId>&) { return ++count <= kMostPlacements; }))
+    return false;
+  return placements.forEach([&](const std::vector<DeviceId>& assignment) {
+    std::vector<double> used(problem.deviceCount(), 0);
+    for (std::size_t i = 0; i < assignment.size(); ++i)
+      used[assignment[i].index()] += problem.residentBytes(OpId(i));
+    for (std::size_t d = 0; d < used.size(); ++d) {
+      if (used[d] > problem.memoryLimit(DeviceId(d))) return true;
+    }
+    Problem pinned = problem;
+    Constraints constraints = problem.constraints;
+    constraints.pin.clear();
+    constraints.forbid.clear();
+    for (std::size_t i = 0; i < assignment.size(); ++i) constraints.pin.emplace_back(OpId(i), assignment[i]);
+    pinned.replacePlacement(std::move(constraints));
+    // Below the best plan with as few moves.
+    const std::uint32_t moves = countMoves(base, assignment);
+    double cutoff = kCannotRun;
+    for (std::size_t point = 0; point < curve.size(); ++point) {
+      if (curve.limit(point) >= moves && curve.best(point) != nullptr) {
+        cutoff = curve.best(point)->value * (1 - kRounding);
+        break;
+      }
+    }
+    StateSearch search(pinned);
+    if (search.run(cutoff, 0, kMostStates, budget) != StateEnd::kDone) return false;
+    if (search.value() < cutoff) curve.offer(planOf(search.model(), search.schedule()));
+    return true;
+  });
+}
+
+}  // namespace allot

@@ -1,0 +1,278 @@
+// The clock of the online engine: what starts and ends as time passes, and re-plans.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "base/units.h"
+#include "solve/online/engine_state.h"
+
+namespace allot {
+namespace online {
+
+double EngineState::cpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+void EngineState::note(DecisionKind kind, std::uint32_t job, OpId op, DeviceId device, std::string why) {
+  decisions.push_back({kind, world.now, JobId(job), op, {}, {}, device, 0, 0, std::move(why)});
+}
+
+// The device is free, every input is there, and the op has not run.
+bool EngineState::canStart(const Activity& activity) const {
+  const Job& job = world.jobs[activity.job];
+  if (job.runs.empty() || job.runs[activity.item].state != RunState::kWaiting) return false;
+  const DeviceState& device = world.devices[activity.to.index()];
+  if (!device.up) return false;
+  const ModelPlan& model = world.planOf(job);
+  if (world.seconds(model.ops[activity.item], activity.to) > 0) {
+    for (const Activity& run : world.running) {
+      if (run.to == activity.to && run.end > run.start) return false;
+    }
+  }
+  for (const std::uint32_t t : model.inputs[activity.item]) {
+    if (job.runs[model.producer[t]].state != RunState::kDone) return false;
+    if (!world.problem.isOrder(model.tensors[t]) &&
+        !(job.there[t * world.devices.size() + activity.to.index()] <= activity.start))
+      return false;
+  }
+  return true;
+}
+
+void EngineState::start(const Activity& activity) {
+  if (!canStart(activity))
+    return;  // where ends are reported, what it waits for is late; the next plan sees to it
+  Job& job = world.jobs[activity.job];
+  const OpId op = world.planOf(job).ops[activity.item];
+  Run& run = job.runs[activity.item];
+  run = {RunState::kRunning, activity.to, activity.start, activity.end};
+  job.work -= world.leastSeconds(op);
+  --job.waiting;
+  if (activity.end > activity.start)
+    world.devices[activity.to.index()].busy_until = activity.end + world.launch(activity.to);
+  world.running.push_back(activity);
+  decisions.push_back({DecisionKind::kStart,
+                       activity.start,
+                       JobId(activity.job),
+                       op,
+                       {},
+                       {},
+                       activity.to,
+                       activity.start,
+                       activity.end,
+                       ""});
+}
+
+void EngineState::startSend(const Activity& activity) {
+  Job& job = world.jobs[activity.job];
+  if (job.runs.empty() || !world.devices[activity.from.index()].up || !world.devices[activity.to.index()].up)
+    return;
+  const ModelPlan& model = world.planOf(job);
+  const std::size_t devices = world.devices.size();
+  const std::uint32_t producer = model.producer[activity.item];
+  if (job.runs[producer].state != RunState::kDone) return;
+  if (job.there[activity.item * devices + activity.from.index()] > activity.start) return;
+  job.there[activity.item * devices + activity.to.index()] = activity.end;
+  if (activity.end > activity.start) {
+    double& send = world.devices[activity.from.index()].sending_until;
+    double& receive = world.devices[activity.to.index()].receiving_until;
+    send = std::max(send, activity.end);
+    receive = std::max(receive, activity.end);
+    std::erase_if(world.sending, [&](const Activity& old) { return old.end <= activity.start; });
+    world.sending.push_back(activity);
+  }
+  decisions.push_back({DecisionKind::kSend, activity.start, JobId(activity.job), model.ops[producer],
+                       model.tensors[activity.item], activity.from, activity.to, activity.start, activity.end,
+                       ""});
+}
+
+void EngineState::end(std::size_t index, double time) {
+  const Activity run = world.running[index];
+  world.running.erase(world.running.begin() + static_cast<std::ptrdiff_t>(index));
+  Job& job = world.jobs[run.job];
+  const ModelPlan& model = world.planOf(job);
+  Run& state = job.runs[run.item];
+  state.state = RunState::kDone;
+  state.end = time;
+  if (run.end > run.start) world.devices[run.to.index()].busy_until = time + world.launch(run.to);
+  for (const std::uint32_t t : model.outputs[run.item]) {
+    double* there = &job.there[t * world.devices.size()];
+    std::fill(there, there + world.devices.size(), kNever);
+    there[run.to.index()] = time;
+    job.source[t] = run.to;
+    // An order needs no sending.
+    if (world.problem.isOrder(model.tensors[t])) std::fill(there, there + world.devices.size(), time);
+  }
+  decisions.push_back(
+      {DecisionKind::kEnd, time, JobId(run.job), model.ops[run.item], {}, {}, run.to, state.start, time, ""});
+  if (--job.report.open_ops == 0) close(run.job, time);
+}
+
+void EngineState::close(std::uint32_t index, double time) {
+  Job& job = world.jobs[index];
+  std::erase(world.open_jobs, index);
+  if (!job.report.left) {
+    job.report.completion = time;
+    value += job.report.weight * time;
+    decisions.push_back(
+        {DecisionKind::kFinish, time, JobId(index), {}, {}, {}, {}, job.report.arrival, time, ""});
+  }
+  job.planned = false;
+  std::vector<Run>().swap(job.runs);
+  std::vector<double>().swap(job.there);
+  std::vector<DeviceId>().swap(job.source);
+  closed = true;
+}
+
+void EngineState::advance(double time) {
+  const bool reported = world.options.ends_reported;
+  for (;;) {
+    const double next_start = next_activity < activities.size() ? activities[next_activity].start : kNever;
+    std::size_t first = world.running.size();
+    for (std::size_t k = 0; !reported && k < world.running.size(); ++k) {
+      if (first == world.running.size() || world.running[k].end < world.running[first].end) first = k;
+    }
+    const double next_end = first < world.running.size() ? world.running[first].end : kNever;
+    if (next_end <= next_start && next_end <= time && next_end < kNever) {
+      world.now = std::max(world.now, next_end);
+      closed = false;
+      end(first, next_end);
+      if (closed && wantsMore()) replan();
+      continue;
+    }
+    if (!(next_start < time)) break;
+    const Activity activity = activities[next_activity++];
+    world.now = std::max(world.now, activity.start);
+    if (activity.send)
+      startSend(activity);
+    else
+      start(activity);
+  }
+  if (time < kNever) world.now = std::max(world.now, time);
+}
+
+// Jobs wait outside the plan, and it has room for them.
+bool EngineState::wantsMore() const {
+  if (unplanned == 0) return false;
+  const std::size_t window = world.options.work / world.devices.size();
+  return holding || 2 * (activities.size() - next_activity) <= window;
+}
+
+ReplanReport EngineState::replan() {
+  const double begin = cpuSeconds();
+  ReplanReport report;
+  FuturePlan plan = planner.plan(order, report.kept_value);
+  for (const std::uint32_t j : order) world.jobs[j].planned = false;
+  unplanned = 0;
+  for (const std::uint32_t j : world.open_jobs) {
+    if (world.jobs[j].waiting > 0) ++unplanned;
+  }
+  order = std::move(plan.order);
+  std::vector<std::uint32_t> held = std::move(plan.held);
+  std::sort(held.begin(), held.end());
+  holding = !held.empty();
+  for (const std::uint32_t j : order) {
+    if (std::binary_search(held.begin(), held.end(), j)) {
+      if (!std::binary_search(last_held.begin(), last_held.end(), j))
+        note(DecisionKind::kHold, j, {}, {}, "no device that is up has room for an op of it");
+      continue;
+    }
+    world.jobs[j].planned = true;
+    --unplanned;
+  }
+  last_held = std::move(held);
+  for (const Move& move : plan.moves) {
+    const OpId op = world.planOf(world.jobs[move.job]).ops[move.op];
+    ++(move.forced ? report.forced_moves : report.moves);
+    const std::string& from = world.problem.cluster.devices[move.from.index()].name;
+    note(DecisionKind::kMove, move.job, op, move.to,
+         !world.devices[move.from.index()].up ? fmt::format("{} is down", from)
+         : move.forced   ? fmt::format("{} has no room, or its group went elsewhere", from)
+         : move.gain > 0 ? fmt::format("ends {} earlier than on {}", secondsText(move.gain), from)
+                         : "the job as a whole ends earlier");
+    decisions.back().from = move.from;
+  }
+  activities = std::move(plan.activities);
+  next_activity = 0;
+  for (const Activity& activity : activities) {
+    if (activity.send) continue;
+    Run& run = world.jobs[activity.job].runs[activity.item];
+    run.device = activity.to;
+    run.start = activity.start;
+    run.end = activity.end;
+    ++report.planned_ops;
+  }
+  report.moved_bytes = plan.moved_bytes;
+  report.value = plan.value;
+  report.seconds = cpuSeconds() - begin;
+  replans.push_back(report);
+  return report;
+}
+
+}  // namespace online
+
+OnlineEngine::OnlineEngine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OnlineEngine::OnlineEngine(OnlineEngine&&) noexcept = default;
+OnlineEngine& OnlineEngine::operator=(OnlineEngine&&) noexcept = default;
+OnlineEngine::~OnlineEngine() = default;
+
+Result<OnlineEngine> OnlineEngine::create(const Problem& problem, const OnlineOptions& options) {
+  const auto refuse = [](std::string where, std::string message, std::string remedy) {
+    return badInput(std::move(where), std::move(message), std::move(remedy));
+  };
+  if (!problem.modes.goal || problem.goal() != Goal::kCompletion)
+    return refuse("goal", "online planning is for the goal completion", "use --goal completion");
+  if (problem.modes.send != Send::kOnce)
+    return refuse("send", "online planning sends a tensor once per destination", "use --send once");
+  if (problem.modes.memory != MemoryModel::kStatic)
+    return refuse("memory", "online planning counts resident bytes only", "use --memory static");
+  if (!(options.move_cost >= 0 && options.move_cost <= kMaxSeconds))
+    return refuse("move_cost", "out of range", "use 0 or more seconds per byte");
+  ALLOT_TRY(online::ModelPlans plans, online::modelPlansOf(problem));
+  auto state = std::make_unique<State>(problem, options, std::move(plans));
+  return OnlineEngine(std::move(state));
+}
+
+ReplanReport OnlineEngine::replan() {
+  return state_->replan();
+}
+void OnlineEngine::advance(double time) {
+  if (time > state_->world.now && std::isfinite(time)) state_->advance(time);
+}
+void OnlineEngine::finish() {
+  if (!state_->world.options.ends_reported) state_->advance(online::kNever);
+}
+double OnlineEngine::now() const {
+  return state_->world.now;
+}
+std::size_t OnlineEngine::jobCount() const {
+  return state_->world.jobs.size();
+}
+JobReport OnlineEngine::job(JobId job) const {
+  return state_->world.jobs[job.index()].report;
+}
+double OnlineEngine::value() const {
+  return state_->value;
+}
+std::vector<Decision> OnlineEngine::takeDecisions() {
+  return std::exchange(state_->decisions, {});
+}
+std::span<const ReplanReport> OnlineEngine::replans() const {
+  return state_->replans;
+}
+
+Decision OnlineEngine::planned(JobId id, OpId op) const {
+  const online::Job& job = state_->world.jobs[id.index()];
+  Decision decision{DecisionKind::kStart, state_->world.now, id, op, {}, {}, {}, 0, 0, ""};
+  if (job.runs.empty()) return decision;
+  const online::Run& run = job.runs[state_->world.plans.place[op.index()]];
+  decision.device = run.device;
+  decision.start = run.start;
+  decision.end = run.end;
+  return decision;
+}
+
+}  // namespace allot

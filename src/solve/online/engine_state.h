@@ -1,0 +1,66 @@
+// The parts behind OnlineEngine: time (engine.cpp) and events (engine_events.cpp) change one state.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "allot/online.h"
+#include "solve/online/planner.h"
+#include "solve/online/state.h"
+
+namespace allot {
+namespace online {
+
+struct EngineState {
+  World world;
+  Planner planner{world};
+  std::unordered_map<std::string, std::uint32_t> job_of;  // by name
+  std::vector<Activity> activities;                       // planned, by start
+  std::size_t next_activity = 0;                          // the first that has not started
+  std::vector<std::uint32_t> order, last_held;            // of the last plan
+  std::size_t unplanned = 0;                              // jobs with ops to start that the plan lacks
+  bool holding = false, closed = false;
+  double value = 0;
+  std::vector<Decision> decisions;
+  std::vector<ReplanReport> replans;
+
+  EngineState(const Problem& problem, const OnlineOptions& options, ModelPlans plans)
+      : world(problem, options, std::move(plans)) {}
+  EngineState(const EngineState&) = delete;
+
+  void advance(double time);
+  ReplanReport replan();
+
+  Result<void> check(const OnlineEvent& event) const;
+  Result<void> apply(const OnlineEvent& event);
+
+ private:
+  static double cpuSeconds();
+  void note(DecisionKind kind, std::uint32_t job, OpId op, DeviceId device, std::string why);
+  bool canStart(const Activity& activity) const;
+  void start(const Activity& activity);
+  void startSend(const Activity& activity);
+  void end(std::size_t index, double time);
+  void close(std::uint32_t index, double time);
+  bool wantsMore() const;
+
+  Result<void> checkArrival(const OnlineEvent& event) const;
+  Result<void> checkEnd(const OnlineEvent& event) const;
+  Result<std::uint32_t> openJob(const OnlineEvent& event) const;
+  void arrive(const OnlineEvent& event);
+  void leave(std::uint32_t job);
+  void fail(DeviceId device);
+  void repeatLost(std::uint32_t job, DeviceId device);
+  void repeat(std::uint32_t job, std::uint32_t op, std::string why);
+  void slow(DeviceId device, double factor);
+  void changeTime(const OnlineEvent& event);
+};
+
+}  // namespace online
+
+struct OnlineEngine::State : online::EngineState {
+  using EngineState::EngineState;
+};
+
+}  // namespace allot

@@ -1,0 +1,87 @@
+// A plan for all that has not started, from the state at an instant.
+//
+// Problem: least weighted sum of predicted completions plus the cost of moved bytes; at most `max_moves` ops
+// go to another device than the last plan's, unless they cannot stay (device down, no room).
+// Method: jobs are placed one after another in some order; within a job ops by decreasing rank, each on the
+// device where it ends first (or where the rest of its path would), in the times left free; sends are placed
+// on ports the same way. Tried are: the last plan's devices; all devices, jobs by shortest rest first and in
+// the last plan's order; then exchanges of neighbours in the best order, as far as the work allows. A plan
+// with too many moves is made again with only the moves that gained most.
+// Guarantee: never worse, as predicted, than keeping every device with the shortest rest first.
+// Only as many jobs are planned as the work allows, the shortest first; the others wait for the next plan. A
+// job whose ops find no room is held as a whole, so that no two jobs wait for each other's memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "solve/online/state.h"
+#include "solve/online/timeline.h"
+
+namespace allot::online {
+
+struct Move {
+  std::uint32_t job = 0, op = 0;
+  DeviceId from, to;
+  double gain = 0;      // seconds that the op ends earlier than where it was
+  bool forced = false;  // it could not stay
+};
+
+struct FuturePlan {
+  double value = kNever;             // completions and moved bytes
+  std::vector<Activity> activities;  // in an order of starts
+  std::vector<Move> moves;
+  std::vector<std::uint32_t> held;  // jobs that found no room or device
+  double moved_bytes = 0;
+  std::vector<std::uint32_t> order;  // of the jobs placed
+
+  std::uint32_t freeMoves() const;
+};
+
+class Planner {
+ public:
+  explicit Planner(const World& world) : world_(world) {}
+
+  // `last_order`: of the plan before; jobs that it lacks go where their rest says.
+  FuturePlan plan(const std::vector<std::uint32_t>& last_order, double& kept_value);
+
+ private:
+  enum class Rule : std::uint8_t { kKeep, kEarliestEnd, kLookAhead };
+
+  // What an op needs to know of a device.
+  struct Facts {
+    bool up = true;
+    std::size_t cls = 0;
+    double factor = 1, launch = 0, limit = 0;
+  };
+
+  const World& world_;
+  std::uint64_t work_left_ = 0;
+  std::vector<Facts> facts_;   // by device
+  std::vector<double> ready_;  // by device: when the inputs of an op can be there
+  std::vector<Timeline> device_, send_, receive_;
+  std::vector<double> used_;            // bytes by device
+  std::vector<std::uint8_t> may_move_;  // by op of the window; empty = all may
+  std::vector<std::size_t> first_op_;   // by job: where its ops begin in `may_move_`
+  std::vector<double> end_, there_;     // of the job being placed
+  std::vector<DeviceId> source_, unit_device_;
+  std::vector<double> unit_bytes_;    // by unit: what it has not reserved yet
+  std::vector<std::uint32_t> place_;  // by job: its place among the shortest, from 1; else 0
+  std::vector<std::uint32_t> crossing_;
+
+  std::vector<std::uint32_t> window() const;
+  std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& last,
+                                    const std::vector<std::uint32_t>& shortest);
+  void resetTimes();
+  FuturePlan pass(const std::vector<std::uint32_t>& order, Rule rule);
+  FuturePlan limited(const std::vector<std::uint32_t>& order, Rule rule);
+  void takeBack(std::size_t first, FuturePlan& plan);
+  bool placeJob(std::uint32_t job, Rule rule, FuturePlan& plan);
+  bool placeOp(std::uint32_t job, std::uint32_t op, Rule rule, FuturePlan& plan);
+  bool affords(const std::vector<std::uint32_t>& order) const;
+  void findArrivals(const ModelPlan& model, std::uint32_t op);
+  double sendInputs(std::uint32_t job, std::uint32_t op, DeviceId device, FuturePlan& plan);
+};
+
+}  // namespace allot::online

@@ -1,0 +1,309 @@
+// The online engine: jobs arrive and leave, devices fail, slow down and return; what it decides is verified
+// from its decisions alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "allot/check.h"
+#include "allot/evaluate.h"
+#include "allot/online.h"
+#include "support/online_log.h"
+#include "support/online_offline.h"
+#include "support/online_problem.h"
+
+namespace allot {
+namespace {
+
+OnlineEvent arrival(double time, std::string job, std::size_t model) {
+  OnlineEvent event;
+  event.time = time;
+  event.job = std::move(job);
+  event.model = ModelId(model);
+  return event;
+}
+
+OnlineEvent onDevice(EventKind kind, double time, std::size_t device, double factor = 1) {
+  OnlineEvent event;
+  event.kind = kind;
+  event.time = time;
+  event.device = DeviceId(device);
+  event.factor = factor;
+  return event;
+}
+
+OnlineEvent ofJob(EventKind kind, double time, std::string job) {
+  OnlineEvent event;
+  event.kind = kind;
+  event.time = time;
+  event.job = std::move(job);
+  return event;
+}
+
+// Two models of two ops in a row on a fast and a slow device, no transfer times.
+Problem twoChains() {
+  OnlineShape shape;
+  shape.models = 2;
+  shape.ops = 2;
+  shape.devices = 2;
+  Problem problem = onlineProblem(1, shape);
+  // [op][class]
+  problem.op_seconds = {4, 1, 4, 1, 8, 2, 8, 2};
+  EXPECT_TRUE(problem.finish());
+  return problem;
+}
+
+OnlineEngine engineFor(const Problem& problem, const OnlineOptions& options = {}) {
+  auto engine = OnlineEngine::create(problem, options);
+  EXPECT_TRUE(engine) << engine.error().text();
+  return std::move(*engine);
+}
+
+TEST(OnlineEngine, RunsOneJobWhereItEndsFirst) {
+  const Problem problem = twoChains();
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(arrival(1, "a", 0)));
+  engine.replan();
+  engine.finish();
+  EXPECT_EQ(engine.job(JobId(0)).completion, 3);
+  EXPECT_EQ(engine.value(), 3);
+  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+}
+
+TEST(OnlineEngine, AShorterJobGoesFirstButWhatRunsStays) {
+  Problem problem = twoChains();
+  problem.op_seconds = {40, 1, 40, 1, 80, 3, 80, 3};
+  ASSERT_TRUE(problem.finish());
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(arrival(0, "long", 1)));
+  engine.replan();
+  ASSERT_TRUE(engine.apply(arrival(0.5, "short", 0)));
+  engine.replan();
+  engine.finish();
+  // The first op of "long" runs until 3, then both ops of "short", then the rest.
+  EXPECT_EQ(engine.job(JobId(1)).completion, 5);
+  EXPECT_EQ(engine.job(JobId(0)).completion, 8);
+  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+}
+
+TEST(OnlineEngine, AFailedDeviceLosesWhatItRanAndHeld) {
+  const Problem problem = twoChains();
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(arrival(0, "a", 0)));
+  engine.replan();
+  // The first op has ended on the fast device, the second runs there; its input is nowhere else.
+  ASSERT_TRUE(engine.apply(onDevice(EventKind::kFail, 1.5, 1)));
+  engine.replan();
+  engine.finish();
+  EXPECT_EQ(engine.job(JobId(0)).completion, 1.5 + 8);
+  const std::vector<Decision> log = engine.takeDecisions();
+  EXPECT_EQ(std::count_if(log.begin(), log.end(),
+                          [](const Decision& d) { return d.kind == DecisionKind::kRepeat; }),
+            2);
+  EXPECT_EQ(verifyLog(problem, log, engine), "");
+}
+
+TEST(OnlineEngine, WaitsForTheOnlyDeviceToReturn) {
+  OnlineShape shape;
+  shape.models = 1;
+  shape.ops = 2;
+  shape.devices = 1;
+  Problem problem = onlineProblem(1, shape);
+  problem.op_seconds = {9, 1, 9, 1};
+  ASSERT_TRUE(problem.finish());
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(onDevice(EventKind::kFail, 0, 0)));
+  ASSERT_TRUE(engine.apply(arrival(1, "a", 0)));
+  engine.replan();
+  EXPECT_FALSE(engine.planned(JobId(0), OpId(0)).device.valid());
+  ASSERT_TRUE(engine.apply(onDevice(EventKind::kReturn, 5, 0)));
+  engine.replan();
+  engine.finish();
+  EXPECT_EQ(engine.job(JobId(0)).completion, 7);
+}
+
+TEST(OnlineEngine, SlowDevicesStretchWhatRuns) {
+  const Problem problem = twoChains();
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(arrival(0, "a", 0)));
+  engine.replan();
+  ASSERT_TRUE(engine.apply(onDevice(EventKind::kSlow, 0.5, 1, 3)));
+  engine.replan();
+  engine.finish();
+  // Half of the first op is left and takes 1.5; the second takes 3 there and 4 on the other.
+  EXPECT_DOUBLE_EQ(engine.job(JobId(0)).completion, 0.5 + 1.5 + 3);
+}
+
+TEST(OnlineEngine, MeasuredTimesCountFromTheNextStart) {
+  const Problem problem = twoChains();
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(arrival(0, "a", 0)));
+  engine.replan();
+  OnlineEvent event;
+  event.kind = EventKind::kTime;
+  event.time = 0.5;
+  event.op = OpId(1);
+  event.cls = ClassId(1);
+  event.seconds = 2;
+  ASSERT_TRUE(engine.apply(event));
+  engine.replan();
+  engine.finish();
+  EXPECT_EQ(engine.job(JobId(0)).completion, 3);
+}
+
+TEST(OnlineEngine, ReportedEndsDecide) {
+  const Problem problem = twoChains();
+  OnlineOptions options;
+  options.ends_reported = true;
+  OnlineEngine engine = engineFor(problem, options);
+  ASSERT_TRUE(engine.apply(arrival(0, "a", 0)));
+  engine.replan();
+  OnlineEvent event = ofJob(EventKind::kEnd, 2.5, "a");  // predicted: 1
+  event.op = OpId(0);
+  ASSERT_TRUE(engine.apply(event));
+  engine.replan();
+  EXPECT_EQ(engine.planned(JobId(0), OpId(1)).start, 2.5);
+  event.time = 3;  // early
+  event.op = OpId(1);
+  ASSERT_TRUE(engine.apply(event));
+  EXPECT_EQ(engine.job(JobId(0)).completion, 3);
+  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+}
+
+TEST(OnlineEngine, RefusesWhatMakesNoSenseAndStaysUnharmed) {
+  const Problem problem = twoChains();
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(arrival(1, "a", 0)));
+  engine.replan();
+  const auto refused = [&](const OnlineEvent& event) {
+    const auto result = engine.apply(event);
+    EXPECT_FALSE(result);
+    if (!result) {
+      EXPECT_FALSE(result.error().message.empty());
+      EXPECT_FALSE(result.error().remedy.empty());
+    }
+    EXPECT_EQ(engine.now(), 1);
+  };
+  refused(arrival(0.5, "b", 0));                  // backwards
+  refused(arrival(std::nan(""), "b", 0));         // no time
+  refused(arrival(2, "a", 0));                    // still here
+  refused(arrival(2, "b", 9));                    // unknown model
+  refused(ofJob(EventKind::kLeave, 2, "b"));      // unknown job
+  refused(onDevice(EventKind::kFail, 2, 7));      // unknown device
+  refused(onDevice(EventKind::kReturn, 2, 0));    // is up
+  refused(onDevice(EventKind::kSlow, 2, 0, -1));  // negative
+  refused(onDevice(EventKind::kSlow, 2, 0, std::nan("")));
+  OnlineEvent event = ofJob(EventKind::kEnd, 1, "a");
+  event.op = OpId(1);
+  refused(event);  // has not started
+  event = {};
+  event.kind = EventKind::kTime;
+  event.time = 2;
+  event.op = OpId(0);
+  event.cls = ClassId(0);
+  event.seconds = -1;
+  refused(event);
+  ASSERT_TRUE(engine.apply(onDevice(EventKind::kFail, 1, 0)));
+  refused(onDevice(EventKind::kFail, 2, 0));  // is down
+  engine.replan();
+  engine.finish();
+  EXPECT_EQ(engine.job(JobId(0)).completion, 3);
+}
+
+TEST(OnlineEngine, RefusesDemandsLargerThanAnyDevice) {
+  Problem problem = twoChains();
+  problem.graph.op_memory_bytes[0] = 1000;
+  for (Device& device : problem.cluster.devices) device.memory_bytes = 100;
+  ASSERT_TRUE(problem.finish());
+  OnlineEngine engine = engineFor(problem);
+  const auto refused = engine.apply(arrival(0, "a", 0));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("more than any device"), std::string::npos);
+  EXPECT_TRUE(engine.apply(arrival(0, "b", 1)));
+}
+
+TEST(OnlineEngine, HoldsJobsUntilMemoryIsFree) {
+  Problem problem = twoChains();
+  for (std::int64_t& bytes : problem.graph.op_memory_bytes) bytes = 60;
+  for (Device& device : problem.cluster.devices) device.memory_bytes = 100;
+  ASSERT_TRUE(problem.finish());
+  OnlineEngine engine = engineFor(problem);
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(engine.apply(arrival(0, "j" + std::to_string(i), i % 2)));
+  engine.replan();
+  engine.finish();
+  for (int i = 0; i < 6; ++i) EXPECT_FALSE(std::isnan(engine.job(JobId(i)).completion)) << i;
+  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+}
+
+TEST(OnlineEngine, RefusesProblemsItCannotRun) {
+  Problem problem = twoChains();
+  Modes modes = problem.modes;
+  modes.send = Send::kPerEdge;
+  ASSERT_TRUE(problem.setModes(modes));
+  EXPECT_FALSE(OnlineEngine::create(problem));
+  Constraints both;
+  both.together = {{OpId(0), OpId(2)}};
+  Problem joined = twoChains();
+  ASSERT_TRUE(joined.addConstraints(both));
+  EXPECT_FALSE(OnlineEngine::create(joined));
+}
+
+// Random lives: nothing is lost or done twice, no device runs two ops, inputs are there, memory suffices.
+TEST(OnlineEngine, RandomLivesLoseNothing) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const Problem problem = onlineProblem(seed, randomShape(seed));
+    OnlineOptions options;
+    if (seed % 3 == 1) options.max_moves = static_cast<std::uint32_t>(seed % 5);
+    if (seed % 4 == 2) options.move_cost = 1e-6;
+    if (seed % 5 == 3) options.work = 40;
+    OnlineEngine engine = engineFor(problem, options);
+    EventLog log;
+    for (const OnlineEvent& event : randomEvents(problem, seed, 60)) log.lines.push_back({1, event});
+    const Replay result = replay(engine, log, "events");
+    EXPECT_TRUE(result.errors.empty()) << seed << ' ' << result.errors.front().text();
+    EXPECT_EQ(verifyLog(problem, result.decisions, engine), "") << seed;
+    for (std::size_t j = 0; j < engine.jobCount(); ++j) {
+      const JobReport job = engine.job(JobId(j));
+      EXPECT_TRUE(job.left || !std::isnan(job.completion)) << seed << ' ' << job.name;
+    }
+    for (const ReplanReport& report : engine.replans()) {
+      EXPECT_LE(report.moves, options.max_moves) << seed;
+      EXPECT_LE(report.value, report.kept_value * (1 + 1e-9)) << seed;
+    }
+  }
+}
+
+// Where jobs only arrive, what was executed is a plan of the problem that has every job as a model.
+TEST(OnlineEngine, TheCheckerAcceptsWhatWasExecuted) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    OnlineShape shape = randomShape(seed);
+    shape.memory = false;
+    const Problem problem = onlineProblem(seed, shape);
+    OnlineEngine engine = engineFor(problem);
+    EventLog log;
+    for (const OnlineEvent& event : randomEvents(problem, seed, 12, 1, true)) log.lines.push_back({1, event});
+    const Replay result = replay(engine, log, "events");
+    const Problem offline = offlineProblem(problem, engine);
+    const Plan plan = executedPlan(offline, problem, engine, result.decisions);
+    const CheckReport report = check(offline, plan);
+    EXPECT_TRUE(report.ok()) << seed << ' ' << report.violations.front();
+    EXPECT_NEAR(report.value, engine.value(), 1e-9 * engine.value());
+  }
+}
+
+TEST(OnlineEngine, TheSameEventsGiveTheSameDecisions) {
+  const Problem problem = onlineProblem(5, randomShape(5));
+  const auto run = [&] {
+    OnlineEngine engine = engineFor(problem);
+    EventLog log;
+    for (const OnlineEvent& event : randomEvents(problem, 5, 80)) log.lines.push_back({1, event});
+    std::string text;
+    for (const Decision& decision : replay(engine, log, "events").decisions)
+      text += decisionText(problem, engine, decision);
+    return text;
+  };
+  EXPECT_EQ(run(), run());
+}
+
+}  // namespace
+}  // namespace allot
