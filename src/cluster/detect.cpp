@@ -336,7 +336,7 @@ Machine detectMachine(const DetectOptions& options) {
   return machine;
 }
 
-Cluster clusterOf(const Machine& machine, std::vector<std::string>& notes) {
+Cluster clusterOfMachine(const Machine& machine, std::vector<std::string>& notes) {
   notes.insert(notes.end(), machine.notes.begin(), machine.notes.end());
   if (machine.measured.fp32_per_second > 0) {
     notes.push_back("CPU: peak and bandwidth were measured on this machine");
