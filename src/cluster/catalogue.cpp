@@ -225,7 +225,7 @@ std::vector<std::string> nearestNames(std::string_view name, const std::vector<s
 
 double overheadSeconds(std::string_view vendor, DeviceKind kind) {
   if (kind == DeviceKind::kCpu) return 2e-6;
-  return vendor == "intel" ? 20e-6 : 5e-6;
+  return vendor == "intel" ? 20e-6 : 3e-6;
 }
 
 CatalogueDevice genericCpu(unsigned cores) {

@@ -26,8 +26,8 @@ inline constexpr unsigned kMaxGenericCores = 4096;
 inline constexpr double kCoreFp32PerSecond = 80e9;
 inline constexpr double kCoreBytesPerSecond = 5e9, kLeastCpuBytesPerSecond = 20e9;
 
-// Of starting one op, by vendor. NVIDIA: GEMM of AIConfigurator starts in 2.8 to 5.8 us; Intel: 21 us on Arc
-// B60; the others and CPUs: assumed.
+// Of starting one op, by vendor, where the runtime starts ops ahead of time. NVIDIA and Intel: fitted to the
+// 16 bit products of AIConfigurator (2.8 us; 21 us on Arc B60); the others and CPUs: assumed.
 double overheadSeconds(std::string_view vendor, DeviceKind kind);
 
 // Joins the devices of one host. `bus` is by class what lies between a device and the host's memory, absent

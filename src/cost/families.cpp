@@ -66,8 +66,8 @@ int bitsOf(DataType type) {
 Efficiency matmulEfficiency(int bits) {
   if (bits == 32) return {.compute = 0.84, .memory = 0.71, .overlap = 0.45, .launches = 1, .dense = true};
   if (bits == 16) return {.compute = 0.88, .memory = 0.91, .overlap = 0.57, .launches = 1, .dense = true};
-  if (bits == 8) return {.compute = 0.72, .memory = 0.84, .overlap = 0.00, .launches = 1, .dense = true};
-  return {.compute = 0.65, .memory = 0.99, .overlap = 0.69, .launches = 1, .dense = true};
+  if (bits == 8) return {.compute = 0.72, .memory = 0.84, .overlap = 0.00, .launches = 2, .dense = true};
+  return {.compute = 0.65, .memory = 0.99, .overlap = 0.69, .launches = 3, .dense = true};
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ Efficiency efficiencyOf(OpFamily family, DataType type) {
         return {.compute = 1.00, .memory = 0.49, .overlap = 0.00, .launches = 1, .dense = false};
       return matmulEfficiency(bits);
     case OpFamily::kAttention:
-      return {.compute = 0.56, .memory = 0.88, .overlap = 0.00, .launches = 2, .dense = true};
+      return {.compute = 0.56, .memory = 0.88, .overlap = 0.00, .launches = 4, .dense = true};
     case OpFamily::kNormalisation:
       return {.compute = 0.73, .memory = 0.76, .overlap = 0.11, .launches = 1, .dense = false};
     case OpFamily::kGather:
