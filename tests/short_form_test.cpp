@@ -105,7 +105,7 @@ TEST(ShortForm, BadOnesAreOneLineWithARemedy) {
        {std::string("0xT4"), std::string("5000xT4"), std::string("99999999999999999999999xT4"),
         std::string(""), std::string(","), std::string("T4,,T4"), std::string("2x"), std::string("A100-90GB"),
         std::string("cpu:0"), std::string("cpu:"), std::string("4000xT4,4000xA100"),
-        std::string("T4\nT4\x01"), long_text}) {
+        std::string("T4\nT4\x01"), std::string("T4\xff"), long_text}) {
     const auto cluster = clusterFromShortForm(bad, "");
     ASSERT_FALSE(cluster) << bad;
     EXPECT_EQ(cluster.error().code, ErrorCode::kBadInput) << bad;
