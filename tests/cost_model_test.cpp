@@ -1,8 +1,11 @@
 // The cost model: physics, fall-backs, families, what is priced from what, and its error on public data.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <random>
 
 #include "allot/catalogue.h"
@@ -220,8 +223,7 @@ TEST(PriceGraph, HugeSizesStayFinite) {
   EXPECT_LE(file.op_class_seconds[0][0].second, kMaxSeconds);
 }
 
-// Mean relative error of the estimates, each device's harness having a cost by call of its own that is taken
-// as the fastest call seen.
+// Mean relative error of the estimates by device.
 struct Errors {
   std::map<std::string, std::pair<double, std::size_t>> by_device;
 
@@ -303,6 +305,106 @@ TEST_F(PublicTimes, ProductsInFp32OfNeusight) {
                                                                    {"Tesla P4", 0.50}}) {
     EXPECT_LT(errors.mean(device), limit) << device;
     RecordProperty(device.substr(device.rfind(' ') + 1), std::to_string(errors.mean(device)));
+  }
+}
+
+// "[[8, 512], [1]]" or "(8, 512)": the lists of numbers in it.
+std::vector<std::vector<double>> shapesOf(const std::string& text) {
+  std::vector<std::vector<double>> shapes;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    if (text[at] >= '0' && text[at] <= '9') {
+      std::size_t used = 0;
+      const double number = std::stod(text.substr(at), &used);
+      if (shapes.empty()) shapes.emplace_back();
+      shapes.back().push_back(number);
+      at += used;
+    } else {
+      if (text[at] == '[' || text[at] == '(') shapes.emplace_back();
+      ++at;
+    }
+  }
+  shapes.erase(std::remove_if(shapes.begin(), shapes.end(), [](const auto& shape) { return shape.empty(); }),
+               shapes.end());
+  return shapes;
+}
+
+double elements(const std::vector<double>& shape) {
+  double product = 1;
+  for (const double side : shape) product *= side;
+  return product;
+}
+
+// Work of a node of NeuSight's traces in fp32; nothing for views, scalars and drop-outs, which inference
+// skips.
+std::optional<OpWork> workOf(const std::string& target, const std::string& inputs,
+                             const std::string& output) {
+  const auto in = shapesOf(inputs);
+  const auto outs = shapesOf(output);
+  if (in.empty() || outs.empty() || elements(outs[0]) <= 1) return std::nullopt;
+  const auto has = [&](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const char* word) { return target.find(word) != std::string::npos; });
+  };
+  const double out = elements(outs[0]);
+  double traffic = out;
+  for (const auto& shape : in) traffic += elements(shape);
+  OpWork work{OpFamily::kElementwise, DataType::kFloat32, out, 4 * traffic};
+  if (has({"dropout", ".drop"})) return std::nullopt;
+  if (has({"LayerNorm", "ln_", "softmax"})) {
+    work.family = OpFamily::kNormalisation;
+  } else if (has({"embeddings", "wte", "wpe"})) {
+    work.family = OpFamily::kGather;
+    work.bytes = 8 * out;
+  } else if (has({"addmm", "matmul"})) {
+    work = {OpFamily::kMatmul, DataType::kFloat32, 2 * out * in[in.size() - 2].back(), 4 * traffic};
+  } else if (has({"query", "key", "value", "dense", "classifier", "decoder", "lm_head",
+                  "seq_relationship"})) {
+    const double depth = in[0].back();
+    work = {OpFamily::kMatmul, DataType::kFloat32, 2 * out * depth, 4 * (traffic + depth * outs[0].back())};
+  } else if (!has({"function add", "function mul", "truediv", "function sub", "pow", "tanh", "gelu", "where",
+                   "contiguous", "activation"})) {
+    return std::nullopt;
+  }
+  return work;
+}
+
+TEST_F(PublicTimes, WholeGraphsOfNeusight) {
+  const std::string node_text = textOf(folder + "neusight/graph_nodes.csv");
+  const std::string time_text = textOf(folder + "neusight/graph_times.csv");
+  const auto nodes = CsvTable::parse(node_text), times = CsvTable::parse(time_text);
+  ASSERT_TRUE(nodes && times);
+  const auto text = [](const CsvTable& table, std::size_t row, const char* column) -> const std::string& {
+    return table.field(row, *table.column(column));
+  };
+  std::map<std::pair<std::string, std::string>, OpWork> work;
+  for (std::size_t row = 0; row < nodes->rows(); ++row) {
+    const auto known = workOf(text(*nodes, row, "target"), text(*nodes, row, "input_shapes"),
+                              text(*nodes, row, "output_shape"));
+    if (known) work[{text(*nodes, row, "graph"), text(*nodes, row, "node")}] = *known;
+  }
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>> totals;  // device, graph
+  for (std::size_t row = 0; row < times->rows(); ++row) {
+    const std::string& graph = text(*times, row, "graph");
+    std::string device = text(*times, row, "device");
+    std::replace(device.begin(), device.end(), '_', ' ');
+    const auto found = work.find({graph, text(*times, row, "node")});
+    // A node of an MI250 ran on one of its two dies.
+    if (found == work.end() || graph.find("-inf-") == std::string::npos ||
+        device.find("MI250") != std::string::npos)
+      continue;
+    auto& [estimated, measured] = totals[{device, graph}];
+    estimated += estimateSeconds(found->second, specOf(device));
+    measured += *times->number(row, *times->column("fw_ms")) / 1e3;
+  }
+  Errors errors;
+  for (const auto& [key, total] : totals) errors.add(key.first, total.first, total.second);
+  ASSERT_GE(errors.by_device.size(), 6u);
+  for (const auto& [device, sums] : errors.by_device) {
+    EXPECT_LT(errors.mean(device), 0.30) << device;
+    std::string label = device.substr(device.rfind(' ') + 1);
+    RecordProperty("total_" + label,
+                   std::to_string(errors.mean(device)) + " of " + std::to_string(sums.second));
   }
 }
 

@@ -73,6 +73,34 @@ TEST_F(Devices, NewWritesAClusterThatReadsBack) {
   EXPECT_EQ(runCommand("devices new T4 --link nowhere").code, 3);
 }
 
+TEST_F(Devices, WrittenClustersAreValidByTheSchema) {
+  const std::string source = ALLOT_SOURCE_DIR;
+  const auto valid = [&](const std::string& schema, const std::string& file) {
+    const std::string command = "/usr/bin/python3 '" + source + "/tests/schemas/validate.py' '" + source +
+                                "/docs/schemas/" + schema + ".json' '" + (folder / file).string() + "'";
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  ASSERT_EQ(runCommand("devices new 2xA100-80GB,1xT4,cpu:16 -o rig.json").code, 0);
+  const int code = valid("cluster", "rig.json");
+  if (code == 77 || code == 127) GTEST_SKIP() << "the Python module jsonschema is absent";
+  EXPECT_EQ(code, 0);
+  save(
+      "device.json",
+      R"({"schema": "allot.cluster/1", "classes": [{"name": "c", "device": "t4", "peak": {"fp16": "60TFLOPS"}}],
+    "devices": [{"name": "d", "class": "c", "memory": null}]})");
+  EXPECT_EQ(valid("cluster", "device.json"), 0);
+  save("wrong.json",
+       R"({"schema": "allot.cluster/1", "classes": [{"name": "c", "kind": "cpu", "peak": {"fp99": 1}}],
+    "devices": [{"name": "d", "class": "c"}]})");
+  EXPECT_EQ(valid("cluster", "wrong.json"), 1);
+  save("profile.json",
+       R"({"schema": "allot.profile/1", "class": "t4", "ops": [{"name": "a", "time": {"t4": "3us"}}]})");
+  EXPECT_EQ(valid("profile", "profile.json"), 0);
+  save("profile.json", R"({"schema": "allot.profile/1", "ops": [{"name": "a", "time": -1}]})");
+  EXPECT_EQ(valid("profile", "profile.json"), 1);
+}
+
 TEST_F(Devices, DetectFindsThisMachineAndAFakeCard) {
   save("nvidia-smi", "#!/bin/sh\necho 'Tesla T4, 15360, 3, 16'\n");
   std::filesystem::permissions(folder / "nvidia-smi", std::filesystem::perms::owner_all);

@@ -93,6 +93,23 @@ TEST(Times, BadOnes) {
             std::string::npos);
 }
 
+// The first block of docs/formats/profile.md that is fenced as `language`.
+std::string example(const std::string& language) {
+  const std::string page = textOf(std::string(ALLOT_SOURCE_DIR) + "/docs/formats/profile.md");
+  const std::string fence = "```" + language + "\n";
+  const std::size_t begin = page.find(fence);
+  EXPECT_NE(begin, std::string::npos);
+  if (begin == std::string::npos) return {};
+  return page.substr(begin + fence.size(), page.find("```", begin + fence.size()) - begin - fence.size());
+}
+
+TEST(Times, ExamplesOfTheDocumentation) {
+  const MeasuredTimes table = timesOf(example("csv"));
+  EXPECT_EQ(table.by_op.at("/layer.0/attention/MatMul"), (Times{{"a100-80gb", 0.21 / 1e3}, {"t4", 1.9 / 1e3}}));
+  const MeasuredTimes profile = timesOf(example("json"));
+  EXPECT_EQ(profile.by_op.at("/layer.0/attention/Softmax").size(), 2u);
+}
+
 TEST(Times, EveryBeginningOfAFileIsReadOrRefused) {
   for (const std::string& text :
        {std::string("op,class,seconds\n\"a\",gpu,0.5\nb,,0.25\n"),
