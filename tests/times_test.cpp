@@ -105,7 +105,8 @@ std::string example(const std::string& language) {
 
 TEST(Times, ExamplesOfTheDocumentation) {
   const MeasuredTimes table = timesOf(example("csv"));
-  EXPECT_EQ(table.by_op.at("/layer.0/attention/MatMul"), (Times{{"a100-80gb", 0.21 / 1e3}, {"t4", 1.9 / 1e3}}));
+  EXPECT_EQ(table.by_op.at("/layer.0/attention/MatMul"),
+            (Times{{"a100-80gb", 0.21 / 1e3}, {"t4", 1.9 / 1e3}}));
   const MeasuredTimes profile = timesOf(example("json"));
   EXPECT_EQ(profile.by_op.at("/layer.0/attention/Softmax").size(), 2u);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allot/catalogue.h"
@@ -13,8 +14,10 @@ namespace allot {
 // Lower case letters and digits alone: "RTX 3090" and "rtx-3090" are one name.
 std::string plainName(std::string_view name);
 
-// Up to `count` of `known` that differ least from `name`, nearest first; none that differ in most letters.
-std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& known,
+// Up to `count` names, nearest first, out of pairs of a spelling and the name it stands for; none whose
+// spelling differs in most letters.
+std::vector<std::string> nearestNames(std::string_view name,
+                                      const std::vector<std::pair<std::string, std::string>>& known,
                                       std::size_t count);
 
 // A CPU with the assumed figures of generic cores.

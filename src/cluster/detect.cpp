@@ -192,6 +192,9 @@ class Reader {
                               memoryOf(textOf(folder + "meminfo"))};
       if (node.cores > 0) machine_.nodes.push_back(node);
     }
+    // One node has all memory, whatever it says of itself: some virtual machines count there what came later.
+    if (machine_.nodes.size() == 1 && machine_.memory_bytes > 0)
+      machine_.nodes.front().memory_bytes = machine_.memory_bytes;
     if (machine_.nodes.empty())
       machine_.nodes.push_back({"node0", std::max(1U, machine_.cores), machine_.memory_bytes});
   }

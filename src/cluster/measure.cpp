@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -179,11 +180,21 @@ void multiply(std::size_t m, std::size_t n, std::size_t k, std::span<const float
   multiplyWith(panels, m, n, k, a.data(), b.data(), c.data());
 }
 
+namespace {
+
+// Four digits: more than a measurement has.
+double rounded(double value) {
+  const double step = std::pow(10, std::floor(std::log10(value)) - 3);
+  return std::isfinite(step) && step > 0 ? std::round(value / step) * step : value;
+}
+
+}  // namespace
+
 Measured measureCpu(unsigned threads, double seconds) {
   threads = std::max(1U, threads);
   Measured measured;
-  measured.bytes_per_second = bestRate(threads, seconds, [](unsigned) { return Triad(); });
-  measured.fp32_per_second = bestRate(threads, seconds, [](unsigned) { return Product(); });
+  measured.bytes_per_second = rounded(bestRate(threads, seconds, [](unsigned) { return Triad(); }));
+  measured.fp32_per_second = rounded(bestRate(threads, seconds, [](unsigned) { return Product(); }));
   return measured;
 }
 
