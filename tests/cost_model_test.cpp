@@ -95,9 +95,9 @@ TEST(Families, ByTypeOfManySpellings) {
     EXPECT_EQ(familyOf(type), OpFamily::kNormalisation) << type;
   for (const char* type : {"Gather", "GatherND", "Embedding", "ScatterElements"})
     EXPECT_EQ(familyOf(type), OpFamily::kGather) << type;
-  for (const char* type :
-       {"Add", "Relu", "Gelu", "Transpose", "Concat", "", "DequantizeLinear", "QuantizeLinear", "MaxPool",
-        "ReduceMean", "SomethingNew", "DynamicQuantizeLinear"})
+  for (const char* type : {"Add", "Relu", "Gelu", "Transpose", "Concat", "", "DequantizeLinear",
+                           "QuantizeLinear", "MaxPool", "ReduceMean", "SomethingNew", "DynamicQuantizeLinear",
+                           "QLinearAdd", "RotaryEmbedding", "upsample_bilinear2d"})
     EXPECT_EQ(familyOf(type), OpFamily::kElementwise) << type;
 }
 

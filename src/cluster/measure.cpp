@@ -172,16 +172,6 @@ class Product {
   Panels panels_;
 };
 
-}  // namespace
-
-void multiply(std::size_t m, std::size_t n, std::size_t k, std::span<const float> a, std::span<const float> b,
-              std::span<float> c) {
-  Panels panels;
-  multiplyWith(panels, m, n, k, a.data(), b.data(), c.data());
-}
-
-namespace {
-
 // Four digits: more than a measurement has.
 double rounded(double value) {
   const double step = std::pow(10, std::floor(std::log10(value)) - 3);
@@ -189,6 +179,12 @@ double rounded(double value) {
 }
 
 }  // namespace
+
+void multiply(std::size_t m, std::size_t n, std::size_t k, std::span<const float> a, std::span<const float> b,
+              std::span<float> c) {
+  Panels panels;
+  multiplyWith(panels, m, n, k, a.data(), b.data(), c.data());
+}
 
 Measured measureCpu(unsigned threads, double seconds) {
   threads = std::max(1U, threads);

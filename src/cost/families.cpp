@@ -19,7 +19,8 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"matmulnbits", OpFamily::kMatmul},
     {"convinteger", OpFamily::kConvolution},
     {"convert", OpFamily::kElementwise},
-    {"linear_quant", OpFamily::kElementwise},
+    {"rotary", OpFamily::kElementwise},
+    {"upsample", OpFamily::kElementwise},
     {"quantizelinear", OpFamily::kElementwise},
     {"attention", OpFamily::kAttention},
     {"flash", OpFamily::kAttention},
@@ -85,6 +86,8 @@ OpFamily familyOf(std::string_view op_type) {
     op_type.remove_prefix(separator + 1);
   std::string lower(op_type.substr(0, 64));
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  // "QLinearAdd" is an addition.
+  if (lower.starts_with("qlinear")) lower.erase(0, 7);
   if (std::find(kElementwiseTypes.begin(), kElementwiseTypes.end(), lower) != kElementwiseTypes.end())
     return OpFamily::kElementwise;
   for (const Rule& rule : kRules) {
