@@ -312,7 +312,7 @@ Result<std::string> detect(const Arguments& arguments) {
   Machine machine = detectMachine({});
   if (arguments.measure) machine.measured = measureCpu(std::max(1U, machine.cores), kMeasureSeconds);
   std::vector<std::string> notes = machineLines(machine);
-  const Cluster cluster = clusterOf(machine, notes);
+  const Cluster cluster = clusterOfMachine(machine, notes);
   if (!arguments.json) {
     ALLOT_TRY(const std::string text, written(arguments, cluster, notes));
     if (arguments.output.empty() || arguments.quiet) return text;

@@ -207,28 +207,32 @@ std::string plainName(std::string_view name) {
   return plain;
 }
 
-std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& known,
+std::vector<std::string> nearestNames(std::string_view name,
+                                      const std::vector<std::pair<std::string, std::string>>& known,
                                       std::size_t count) {
   const std::string plain = plainName(name.substr(0, kMaxNameCompared));
   std::vector<std::pair<std::size_t, std::string>> ranked;
-  for (const std::string& candidate : known) {
-    const std::string other = plainName(candidate);
+  for (const auto& [spelling, meant] : known) {
+    const std::string other = plainName(spelling);
     std::size_t distance = editDistance(plain, other);
-    // A beginning of a name is nearer than its length says: "a100" of "a100-40gb-pcie".
+    // Part of a name is nearer than its length says: "a100" of "a100-40gb-pcie".
     if (plain.size() >= 2 && other.find(plain) != std::string::npos)
       distance = std::min<std::size_t>(distance, 1);
-    if (2 * distance <= std::max(plain.size(), other.size())) ranked.emplace_back(distance, candidate);
+    if (2 * distance <= std::max(plain.size(), other.size())) ranked.emplace_back(distance, meant);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> nearest;
-  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) nearest.push_back(ranked[i].second);
+  for (const auto& [distance, meant] : ranked) {
+    if (nearest.size() >= count) break;
+    if (std::find(nearest.begin(), nearest.end(), meant) == nearest.end()) nearest.push_back(meant);
+  }
   return nearest;
 }
 
 double overheadSeconds(std::string_view vendor, DeviceKind kind) {
   if (kind == DeviceKind::kCpu) return 2e-6;
-  return vendor == "intel" ? 20e-6 : 5e-6;
+  return vendor == "intel" ? 20e-6 : 3e-6;
 }
 
 CatalogueDevice genericCpu(unsigned cores) {
@@ -278,12 +282,15 @@ Result<CatalogueDevice> catalogueDevice(std::string_view name) {
   for (const std::string_view vendor : {"nvidia", "amd", "intel"}) {
     if (plain.starts_with(vendor)) plain.erase(0, vendor.size());
   }
-  std::vector<std::string> known;
+  std::vector<std::pair<std::string, std::string>> known;
   for (const CatalogueDevice& device : catalogue().devices) {
     bool found = plainName(device.id) == plain || plainName(device.name) == plain;
-    for (const std::string& alias : device.aliases) found = found || plainName(alias) == plain;
+    known.emplace_back(device.id, device.id);
+    for (const std::string& alias : device.aliases) {
+      found = found || plainName(alias) == plain;
+      known.emplace_back(alias, device.id);
+    }
     if (found && !plain.empty()) return device;
-    known.push_back(device.id);
   }
   return badInput("", fmt::format("the catalogue has no device \"{}\"", shown(name)),
                   suggestion(nearestNames(plain, known, 3), "`allot devices list` shows all"));
@@ -292,12 +299,12 @@ Result<CatalogueDevice> catalogueDevice(std::string_view name) {
 Result<CatalogueLink> catalogueLink(std::string_view name) {
   if (name.find("B/s") != std::string_view::npos) return linkOfFigures(name);
   const std::string plain = plainName(name.substr(0, kMaxNameCompared));
-  std::vector<std::string> known;
+  std::vector<std::pair<std::string, std::string>> known;
   for (const CatalogueLink& link : catalogue().links) {
     bool found = plainName(link.name) == plain;
     for (const std::string& alias : link.aliases) found = found || plainName(alias) == plain;
     if (found && !plain.empty()) return link;
-    known.push_back(link.name);
+    known.emplace_back(link.name, link.name);
   }
   if (auto link = pcieLanes(plain)) return *link;
   return badInput("", fmt::format("unknown link \"{}\"", shown(name)),

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allot/catalogue.h"
@@ -13,8 +14,10 @@ namespace allot {
 // Lower case letters and digits alone: "RTX 3090" and "rtx-3090" are one name.
 std::string plainName(std::string_view name);
 
-// Up to `count` of `known` that differ least from `name`, nearest first; none that differ in most letters.
-std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& known,
+// Up to `count` names, nearest first, out of pairs of a spelling and the name it stands for; none whose
+// spelling differs in most letters.
+std::vector<std::string> nearestNames(std::string_view name,
+                                      const std::vector<std::pair<std::string, std::string>>& known,
                                       std::size_t count);
 
 // A CPU with the assumed figures of generic cores.
@@ -26,8 +29,8 @@ inline constexpr unsigned kMaxGenericCores = 4096;
 inline constexpr double kCoreFp32PerSecond = 80e9;
 inline constexpr double kCoreBytesPerSecond = 5e9, kLeastCpuBytesPerSecond = 20e9;
 
-// Of starting one op, by vendor. NVIDIA: GEMM of AIConfigurator starts in 2.8 to 5.8 us; Intel: 21 us on Arc
-// B60; the others and CPUs: assumed.
+// Of starting one op, by vendor, where the runtime starts ops ahead of time. NVIDIA and Intel: fitted to the
+// 16 bit products of AIConfigurator (2.8 us; 21 us on Arc B60); the others and CPUs: assumed.
 double overheadSeconds(std::string_view vendor, DeviceKind kind);
 
 // Joins the devices of one host. `bus` is by class what lies between a device and the host's memory, absent

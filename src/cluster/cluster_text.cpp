@@ -72,13 +72,17 @@ std::string comment(std::string_view text) {
   return line + "\n";
 }
 
+bool whole(DataType type) {
+  return type == DataType::kInt8 || type == DataType::kInt4 || type == DataType::kOther;
+}
+
 std::string classYaml(const DeviceClass& cls) {
   std::string text;
   if (!cls.spec) {
     text += "  # No figures: times of ops must be measured (--times), or add peak and bandwidth.\n";
   } else if (const auto device = catalogueDevice(cls.spec->catalogue); device) {
-    text += "  " +
-            comment(fmt::format("{}; `allot devices show {}` gives the sources", device->name, device->id));
+    text += "  " + comment(fmt::format("{}; `allot devices show {}` says where the figures come from",
+                                       device->name, device->id));
   }
   text += fmt::format("  - name: {}\n    kind: {}\n", quoted(cls.name),
                       cls.kind == DeviceKind::kCpu ? "cpu" : "accelerator");
@@ -94,8 +98,10 @@ std::string classYaml(const DeviceClass& cls) {
   std::string peaks;
   for (std::size_t t = 1; t < kDataTypeCount; ++t) {
     if (spec.peak_per_second[t] == 0 && listed.peak_per_second[t] == 0) continue;
-    peaks += fmt::format("      {}: {}\n", name(static_cast<DataType>(t)),
-                         exactText(spec.peak_per_second[t], 1e12, "TFLOPS", parseOperationsPerSecond));
+    const auto type = static_cast<DataType>(t);
+    peaks += fmt::format(
+        "      {}: {}\n", name(type),
+        exactText(spec.peak_per_second[t], 1e12, whole(type) ? "TOPS" : "TFLOPS", parseOperationsPerSecond));
   }
   if (!peaks.empty()) text += "    peak: # dense operations per second by arithmetic\n" + peaks;
   if (spec.memory_bytes_per_second != 0)

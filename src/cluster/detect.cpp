@@ -192,6 +192,9 @@ class Reader {
                               memoryOf(textOf(folder + "meminfo"))};
       if (node.cores > 0) machine_.nodes.push_back(node);
     }
+    // One node has all memory, whatever it says of itself: some virtual machines count there what came later.
+    if (machine_.nodes.size() == 1 && machine_.memory_bytes > 0)
+      machine_.nodes.front().memory_bytes = machine_.memory_bytes;
     if (machine_.nodes.empty())
       machine_.nodes.push_back({"node0", std::max(1U, machine_.cores), machine_.memory_bytes});
   }
@@ -336,7 +339,7 @@ Machine detectMachine(const DetectOptions& options) {
   return machine;
 }
 
-Cluster clusterOf(const Machine& machine, std::vector<std::string>& notes) {
+Cluster clusterOfMachine(const Machine& machine, std::vector<std::string>& notes) {
   notes.insert(notes.end(), machine.notes.begin(), machine.notes.end());
   if (machine.measured.fp32_per_second > 0) {
     notes.push_back("CPU: peak and bandwidth were measured on this machine");

@@ -58,7 +58,7 @@ struct DetectOptions {
 
 Machine detectMachine(const DetectOptions& options);
 // One device by NUMA node and one by GPU, on one host, with links. Notes say what is assumed.
-Cluster clusterOf(const Machine& machine, std::vector<std::string>& notes);
+Cluster clusterOfMachine(const Machine& machine, std::vector<std::string>& notes);
 
 // Standard output of a program looked up in PATH, or nothing where it cannot be started, fails, writes more
 // than 1 MiB or takes longer than the limit (it is ended then).

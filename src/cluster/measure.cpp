@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -171,6 +172,12 @@ class Product {
   Panels panels_;
 };
 
+// Four digits: more than a measurement has.
+double rounded(double value) {
+  const double step = std::pow(10, std::floor(std::log10(value)) - 3);
+  return std::isfinite(step) && step > 0 ? std::round(value / step) * step : value;
+}
+
 }  // namespace
 
 void multiply(std::size_t m, std::size_t n, std::size_t k, std::span<const float> a, std::span<const float> b,
@@ -182,8 +189,8 @@ void multiply(std::size_t m, std::size_t n, std::size_t k, std::span<const float
 Measured measureCpu(unsigned threads, double seconds) {
   threads = std::max(1U, threads);
   Measured measured;
-  measured.bytes_per_second = bestRate(threads, seconds, [](unsigned) { return Triad(); });
-  measured.fp32_per_second = bestRate(threads, seconds, [](unsigned) { return Product(); });
+  measured.bytes_per_second = rounded(bestRate(threads, seconds, [](unsigned) { return Triad(); }));
+  measured.fp32_per_second = rounded(bestRate(threads, seconds, [](unsigned) { return Product(); }));
   return measured;
 }
 

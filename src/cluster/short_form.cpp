@@ -54,6 +54,11 @@ Result<std::size_t> takeCount(std::string_view& item) {
 
 Result<std::vector<Item>> itemsOf(std::string_view text) {
   const std::string_view example = "write for example 2xA100-80GB,1xT4,cpu:16";
+  const bool odd =
+      std::any_of(text.begin(), text.end(), [](char c) { return c != '\t' && (c < ' ' || c > '~'); });
+  if (odd)
+    return badInput("", fmt::format("\"{}\" has characters that no device has", shown(text)),
+                    std::string(example));
   if (text.size() > kMaxText) return badInput("", "the list of devices is too long", std::string(example));
   std::vector<Item> items;
   std::size_t total = 0;

@@ -19,7 +19,8 @@ constexpr std::array kRules = std::to_array<Rule>({
     {"matmulnbits", OpFamily::kMatmul},
     {"convinteger", OpFamily::kConvolution},
     {"convert", OpFamily::kElementwise},
-    {"linear_quant", OpFamily::kElementwise},
+    {"rotary", OpFamily::kElementwise},
+    {"upsample", OpFamily::kElementwise},
     {"quantizelinear", OpFamily::kElementwise},
     {"attention", OpFamily::kAttention},
     {"flash", OpFamily::kAttention},
@@ -66,8 +67,8 @@ int bitsOf(DataType type) {
 Efficiency matmulEfficiency(int bits) {
   if (bits == 32) return {.compute = 0.84, .memory = 0.71, .overlap = 0.45, .launches = 1, .dense = true};
   if (bits == 16) return {.compute = 0.88, .memory = 0.91, .overlap = 0.57, .launches = 1, .dense = true};
-  if (bits == 8) return {.compute = 0.72, .memory = 0.84, .overlap = 0.00, .launches = 1, .dense = true};
-  return {.compute = 0.65, .memory = 0.99, .overlap = 0.69, .launches = 1, .dense = true};
+  if (bits == 8) return {.compute = 0.72, .memory = 0.84, .overlap = 0.00, .launches = 2, .dense = true};
+  return {.compute = 0.65, .memory = 0.99, .overlap = 0.69, .launches = 3, .dense = true};
 }
 
 }  // namespace
@@ -85,6 +86,8 @@ OpFamily familyOf(std::string_view op_type) {
     op_type.remove_prefix(separator + 1);
   std::string lower(op_type.substr(0, 64));
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  // "QLinearAdd" is an addition.
+  if (lower.starts_with("qlinear")) lower.erase(0, 7);
   if (std::find(kElementwiseTypes.begin(), kElementwiseTypes.end(), lower) != kElementwiseTypes.end())
     return OpFamily::kElementwise;
   for (const Rule& rule : kRules) {
@@ -105,7 +108,7 @@ Efficiency efficiencyOf(OpFamily family, DataType type) {
         return {.compute = 1.00, .memory = 0.49, .overlap = 0.00, .launches = 1, .dense = false};
       return matmulEfficiency(bits);
     case OpFamily::kAttention:
-      return {.compute = 0.56, .memory = 0.88, .overlap = 0.00, .launches = 2, .dense = true};
+      return {.compute = 0.56, .memory = 0.88, .overlap = 0.00, .launches = 4, .dense = true};
     case OpFamily::kNormalisation:
       return {.compute = 0.73, .memory = 0.76, .overlap = 0.11, .launches = 1, .dense = false};
     case OpFamily::kGather:

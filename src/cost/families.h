@@ -30,7 +30,7 @@ struct Efficiency {
   double compute = 1;   // share of the peak
   double memory = 1;    // share of the bandwidth
   double overlap = 1;   // 1 = arithmetic hides behind memory traffic or the other way round, 0 = they add up
-  double launches = 1;  // kernels an op of this family starts
+  double launches = 1;  // overheads an op takes: 8 and 4 bit products convert their inputs first
   bool dense = false;   // uses the matrix units, and heats the device to its power limit
 };
 
