@@ -18,10 +18,8 @@ std::span<const OpRow> contribRows() {
       {"com.microsoft", "BiasSoftmax", sameShape, nullptr, perElement, 6},
       {"com.microsoft", "Trilu", sameShape, nullptr, perElement},
       {"com.microsoft", "RotaryEmbedding", sameShape, nullptr, perElement, 3},
-      {"com.microsoft", "GemmaRotaryEmbedding", sameShape, nullptr, perElement, 6},
+      {"com.microsoft", "GemmaRotaryEmbedding", gemmaRotaryShape, nullptr, perMade, 4},
       {"com.microsoft", "GroupNorm", sameShape, nullptr, perElement, 7},
-      {"com.microsoft", "Inverse", sameShape, nullptr, perElement, 2},
-      {"com.microsoft", "QuickGeluGrad", sameShape, nullptr, perElement, 6},
       {"com.microsoft", "SimplifiedLayerNormalization", layerNormShape, nullptr, perElement, 4},
       {"com.microsoft", "LayerNormalization", layerNormShape, nullptr, perElement, 7},
       {"com.microsoft", "RMSNormalization", sameShape, nullptr, perElement, 4},
@@ -35,6 +33,8 @@ std::span<const OpRow> contribRows() {
        Traffic::kEmbedding},
       {"com.microsoft", "GridSample", gridSampleShape, nullptr, perElement, 16},
       {"com.microsoft", "Range", rangeShape, foldRange, perElement, 1, Traffic::kOutputs},
+      {"com.microsoft", "Pad", padShape, nullptr, noFlops},
+      {"com.microsoft", "GatherND", gatherNdShape, nullptr, noFlops, 0, Traffic::kOutput},
       {"com.microsoft", "Unique", uniqueShape, nullptr, perInput, 8},
       {"com.microsoft", "ReduceSumInteger", reduceIntegerShape, nullptr, perInput, 1},
       // com.microsoft: products and convolutions.
@@ -55,6 +55,8 @@ std::span<const OpRow> contribRows() {
       // com.microsoft: attention.
       {"com.microsoft", "Attention", msAttentionShape, nullptr, msAttentionFlops},
       {"com.microsoft", "QAttention", msAttentionShape, nullptr, msAttentionFlops},
+      {"com.microsoft", "LinearAttention", linearAttentionShape, nullptr, linearAttentionFlops},
+      {"com.microsoft", "CausalConvWithState", causalConvShape, nullptr, causalConvFlops},
       {"com.microsoft", "MultiHeadAttention", multiHeadAttentionShape, nullptr, attentionFlops},
       {"com.microsoft", "DecoderMaskedMultiHeadAttention", decoderMaskedAttentionShape, nullptr,
        attentionFlops},
@@ -99,7 +101,6 @@ std::span<const OpRow> contribRows() {
       {"ai.onnx.ml", "TreeEnsemble", treeEnsembleShape, nullptr, nullptr},
       {"ai.onnx.ml", "ZipMap", zipMapShape, nullptr, noFlops, 0, Traffic::kView},
       {"ai.onnx.ml", "CastMap", castMapShape, nullptr, nullptr},
-      {"ai.onnx.ml", "DictVectorizer", nullptr, nullptr, nullptr},
   };
   return kRows;
 }

@@ -135,7 +135,6 @@ std::span<const OpRow> standardRows() {
       {"", "DepthToSpace", depthToSpaceShape, nullptr, noFlops},
       {"", "SpaceToDepth", spaceToDepthShape, nullptr, noFlops},
       {"", "CenterCropPad", centerCropPadShape, nullptr, noFlops},
-      {"", "Crop", nullptr, nullptr, noFlops},
       {"", "ReverseSequence", sameShape, nullptr, noFlops},
       {"", "Trilu", sameShape, nullptr, noFlops},
       // Places and choices.

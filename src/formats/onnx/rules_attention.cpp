@@ -170,18 +170,27 @@ void groupQueryAttentionShape(Site& site) {
   if (heads <= 0 || kv_heads <= 0 || heads > kMostDim || kv_heads > kMostDim) return;
   const std::int64_t size = divideDim((*q)[2], packed ? heads + 2 * kv_heads : heads);
   site.setShape(0, {(*q)[0], (*q)[1], timesDim(size, heads)});
-  std::int64_t total = -1;
-  if (const auto given = site.scalar(6); given && *given >= 0 && *given < 1e12) {
-    total = static_cast<std::int64_t>(*given);
-    if (site.in(3) != nullptr) {
-      const Shape* past = site.shape(3);
-      total = past != nullptr && past->size() == 4 && (*past)[2] >= 0 ? std::max(total, (*past)[2]) : -1;
-    }
-  }
+  const auto given = site.scalar(6);
+  const std::int64_t total = given && *given >= 0 && *given < 1e12 ? static_cast<std::int64_t>(*given) : -1;
   for (const std::size_t at : {std::size_t{1}, std::size_t{2}}) {
-    if (site.in(at + 2) != nullptr) site.setType(at, site.type(at + 2));
-    site.setShape(at, {(*q)[0], kv_heads, total, size});
+    Shape out{(*q)[0], kv_heads, total, size};
+    if (site.in(at + 2) != nullptr) {
+      const Shape* past = site.shape(at + 2);
+      site.setType(at, site.type(at + 2));
+      if (past == nullptr || past->size() != 4) continue;
+      // A cache may be quantised and packed, and may keep only a window.
+      out[3] = (*past)[3];
+      out[2] = total >= 0 && (*past)[2] >= 0 ? std::max(total, (*past)[2]) : -1;
+      if (site.integer("sliding_window_cache", 0) != 0) out[2] = (*past)[2];
+    }
+    site.setShape(at, out);
   }
+}
+
+// com.microsoft: embedding, query, its rotation, key, its rotation.
+void gemmaRotaryShape(Site& site) {
+  site.copy(0, 1);
+  site.copy(1, 3);
 }
 
 void skipLayerNormShape(Site& site) {

@@ -97,6 +97,8 @@ void constantShape(Site& site) {
   for (const Attribute& attribute : site.node->attributes) {
     if (attribute.name == "value" && attribute.tensor != nullptr) {
       out = valueOf(*attribute.tensor);
+    } else if (attribute.name == "sparse_value" && attribute.tensor != nullptr) {
+      site.set(0, attribute.tensor->type, attribute.tensor->dims);
     } else if (attribute.name == "value_int") {
       site.set(0, ElementType::kInt64, {});
       out.integers = {attribute.i};

@@ -108,6 +108,7 @@ void msAttentionShape(Site& site);
 void multiHeadAttentionShape(Site& site);
 void decoderMaskedAttentionShape(Site& site);
 void groupQueryAttentionShape(Site& site);
+void gemmaRotaryShape(Site& site);
 void skipLayerNormShape(Site& site);
 void embedLayerNormShape(Site& site);
 void skipGroupNormShape(Site& site);

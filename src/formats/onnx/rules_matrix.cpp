@@ -99,7 +99,9 @@ void fusedMatMulShape(Site& site) {
 }
 
 void gemmShape(Site& site) {
-  site.setType(0, site.type(0));
+  // GemmFloat8 of com.microsoft names the type of its result.
+  const std::int64_t named = site.integer("dtype", 0);
+  site.setType(0, named > 0 && named < 1000 ? static_cast<ElementType>(named) : site.type(0));
   gemmOf(site, 0, 1, site.integer("transA", 0) != 0, site.integer("transB", 0) != 0);
 }
 

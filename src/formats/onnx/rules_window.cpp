@@ -60,7 +60,13 @@ void convOf(Site& site, std::size_t input, std::size_t weight, bool channels_las
   const std::size_t rank = x->size() - 2;
   Window window;
   if (!windowOf(site, rank, window)) return;
-  const std::size_t kernel_at = channels_last ? 1 : 2;
+  const std::int64_t group = site.integer("group", 1);
+  const std::int64_t channels = channels_last ? x->back() : (*x)[1];
+  // Runtimes keep weights of channels-last convolutions in either layout; the channels tell which.
+  const bool weights_last = channels_last && w != nullptr && w->size() == x->size() && group > 0 &&
+                            channels > 0 && timesDim((*w)[1], group) != channels &&
+                            timesDim(w->back(), group) == channels;
+  const std::size_t kernel_at = weights_last ? 1 : 2;
   const auto* kernel = site.list("kernel_shape");
   if (kernel != nullptr && kernel->size() == rank) {
     window.kernel = *kernel;
@@ -78,8 +84,6 @@ void convOf(Site& site, std::size_t input, std::size_t weight, bool channels_las
     site.problem = fmt::format("weights {} do not fit the input {}", shapeText(*w), shapeText(*x));
     return;
   }
-  const std::int64_t group = site.integer("group", 1);
-  const std::int64_t channels = channels_last ? x->back() : (*x)[1];
   if (!channels_last && w != nullptr && group > 0 && channels >= 0 && (*w)[1] >= 0 &&
       timesDim((*w)[1], group) != channels) {
     site.problem =
