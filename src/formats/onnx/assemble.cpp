@@ -201,6 +201,7 @@ class Assembler {
   Result<void> addOps() {
     op_.assign(nodeCount(), OpId());
     UniqueNames names;
+    names.expect(nodeCount());
     // Given names come first, so that one made up never takes one that the file has.
     std::vector<std::uint8_t> keeps_name(nodeCount());
     for (std::size_t i = 0; i < nodeCount(); ++i)
