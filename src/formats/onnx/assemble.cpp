@@ -258,7 +258,9 @@ class Assembler {
       const auto add = [&](std::int64_t bytes) { total = std::min(total + bytes, kMaxBytes + 1); };
       for (const std::uint32_t value : reads_[i]) {
         if (!constant_[value]) continue;
-        if (!stored_[value]) addUnknown(value);
+        // A constant sequence is empty or built of constants that count themselves.
+        const bool single = type_[value] == nullptr || type_[value]->kind != Type::Kind::kSequence;
+        if (!stored_[value] && single) addUnknown(value);
         const std::int64_t bytes = stored_[value].value_or(0);
         if (bytes >= kSharedBytes && first_reader[value].valid()) {
           joined_.join(static_cast<std::uint32_t>(first_reader[value].index()),
