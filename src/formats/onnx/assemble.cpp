@@ -141,14 +141,15 @@ class Assembler {
   }
 
   // Bytes in which constants are kept. A weight behind DequantizeLinear stays quantised, since runtimes
-  // unpack it within its consumer; all else is computed once, before the first run.
+  // unpack it within its consumer, and a sequence holds what it is made of; all else is computed once, before
+  // the first run.
   void findStored() {
     for (std::uint32_t i = 0; i < nodeCount(); ++i) {
       const bool packed = graph_.nodes[i].op_type == "DequantizeLinear";
       for (const std::uint32_t value : makes_[i]) {
-        if (!constant_[value]) continue;
-        if (!packed) {
-          if (type_[value] != nullptr) stored_[value] = type_[value]->bytes();
+        if (!constant_[value] || type_[value] == nullptr) continue;
+        if (!packed && type_[value]->kind != Type::Kind::kSequence) {
+          stored_[value] = type_[value]->bytes();
           continue;
         }
         std::int64_t sum = 0;
@@ -258,9 +259,7 @@ class Assembler {
       const auto add = [&](std::int64_t bytes) { total = std::min(total + bytes, kMaxBytes + 1); };
       for (const std::uint32_t value : reads_[i]) {
         if (!constant_[value]) continue;
-        // A constant sequence is empty or built of constants that count themselves.
-        const bool single = type_[value] == nullptr || type_[value]->kind != Type::Kind::kSequence;
-        if (!stored_[value] && single) addUnknown(value);
+        if (!stored_[value]) addUnknown(value);
         const std::int64_t bytes = stored_[value].value_or(0);
         if (bytes >= kSharedBytes && first_reader[value].valid()) {
           joined_.join(static_cast<std::uint32_t>(first_reader[value].index()),
