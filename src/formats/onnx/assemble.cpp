@@ -223,10 +223,12 @@ class Assembler {
 
   std::uint32_t internType(const Node& node) {
     const auto [found, fresh] = types_known_.try_emplace({node.domain, node.op_type}, 0);
-    if (fresh)
-      found->second = out().internType(node.domain.empty() ? std::string(node.op_type)
-                                                           : fmt::format("{}:{}", node.domain, node.op_type));
-    return found->second;
+    if (!fresh) return found->second;
+    std::string text(node.op_type);
+    if (!node.domain.empty()) text = fmt::format("{}:{}", node.domain, node.op_type);
+    const auto [id, added] = type_ids_.try_emplace(text, static_cast<std::uint32_t>(out().type_name.size()));
+    if (added) out().type_name.push_back(std::move(text));
+    return found->second = id->second;
   }
 
   Result<void> addCost(const Node& node, std::size_t op) {
@@ -355,7 +357,9 @@ class Assembler {
   Csr<std::uint32_t> reads_, makes_;  // values
   std::vector<std::uint8_t> live_, shape_;
   std::vector<OpId> op_;
-  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> types_known_;
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t>
+      types_known_;  // by domain and operator
+  std::unordered_map<std::string, std::uint32_t> type_ids_;
   UnionFind joined_{0};
 };
 
