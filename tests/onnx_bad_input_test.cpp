@@ -44,6 +44,7 @@ TEST(OnnxBadInput, IsNoProtocolBuffer) {
   expectError(std::string(100, '\0'), {"byte 0", "not a field"});
   expectError(std::string(100, '\xff'), {"byte"});
   expectError("{\"a\": 1}", {"byte 0", "not a field"});
+  expectError("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 7\n", {"git lfs pull"});
 }
 
 TEST(OnnxBadInput, CutOffAnywhere) {

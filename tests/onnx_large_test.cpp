@@ -11,8 +11,8 @@ namespace {
 
 using namespace onnx_test;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMeasure = false;  // sanitizers take time and memory of their own
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(_GLIBCXX_ASSERTIONS)
+constexpr bool kMeasure = false;  // sanitizers and checks take time and memory of their own
 #else
 constexpr bool kMeasure = true;
 #endif

@@ -141,14 +141,15 @@ class Assembler {
   }
 
   // Bytes in which constants are kept. A weight behind DequantizeLinear stays quantised, since runtimes
-  // unpack it within its consumer; all else is computed once, before the first run.
+  // unpack it within its consumer, and a sequence holds what it is made of; all else is computed once, before
+  // the first run.
   void findStored() {
     for (std::uint32_t i = 0; i < nodeCount(); ++i) {
       const bool packed = graph_.nodes[i].op_type == "DequantizeLinear";
       for (const std::uint32_t value : makes_[i]) {
-        if (!constant_[value]) continue;
-        if (!packed) {
-          if (type_[value] != nullptr) stored_[value] = type_[value]->bytes();
+        if (!constant_[value] || type_[value] == nullptr) continue;
+        if (!packed && type_[value]->kind != Type::Kind::kSequence) {
+          stored_[value] = type_[value]->bytes();
           continue;
         }
         std::int64_t sum = 0;
@@ -201,6 +202,7 @@ class Assembler {
   Result<void> addOps() {
     op_.assign(nodeCount(), OpId());
     UniqueNames names;
+    names.expect(nodeCount());
     // Given names come first, so that one made up never takes one that the file has.
     std::vector<std::uint8_t> keeps_name(nodeCount());
     for (std::size_t i = 0; i < nodeCount(); ++i)
@@ -221,10 +223,12 @@ class Assembler {
 
   std::uint32_t internType(const Node& node) {
     const auto [found, fresh] = types_known_.try_emplace({node.domain, node.op_type}, 0);
-    if (fresh)
-      found->second = out().internType(node.domain.empty() ? std::string(node.op_type)
-                                                           : fmt::format("{}:{}", node.domain, node.op_type));
-    return found->second;
+    if (!fresh) return found->second;
+    std::string text(node.op_type);
+    if (!node.domain.empty()) text = fmt::format("{}:{}", node.domain, node.op_type);
+    const auto [id, added] = type_ids_.try_emplace(text, static_cast<std::uint32_t>(out().type_name.size()));
+    if (added) out().type_name.push_back(std::move(text));
+    return found->second = id->second;
   }
 
   Result<void> addCost(const Node& node, std::size_t op) {
@@ -353,7 +357,9 @@ class Assembler {
   Csr<std::uint32_t> reads_, makes_;  // values
   std::vector<std::uint8_t> live_, shape_;
   std::vector<OpId> op_;
-  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> types_known_;
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t>
+      types_known_;  // by domain and operator
+  std::unordered_map<std::string, std::uint32_t> type_ids_;
   UnionFind joined_{0};
 };
 

@@ -8,6 +8,7 @@
 //
 // Weights that several ops read: below kSharedBytes they count for each reader; from there on they count
 // once, for the first, and all readers share a group, because a second copy would not be affordable.
+//
 // Guarantee: op names are unique and depend on the file alone. Linear in the model.
 #pragma once
 

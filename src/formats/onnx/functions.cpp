@@ -44,6 +44,10 @@ void forEachBody(N& node, Visit&& visit) {
   }
 }
 
+std::int64_t itemsOf(std::string_view text) {
+  return static_cast<std::int64_t>(text.size() / 16);
+}
+
 std::int64_t itemsOf(const Attribute& attribute) {
   return static_cast<std::int64_t>(1 + attribute.ints.size() + attribute.floats.size() +
                                    attribute.strings.size());
@@ -193,7 +197,10 @@ class Inliner {
   // Arguments may be large, and taken by many nodes: what is built is counted too.
   bool full() const { return built_ > kMaxInlined; }
 
-  std::string_view keep(std::string text) { return model_.owned.emplace_back(std::move(text)); }
+  std::string_view keep(std::string text) {
+    built_ += itemsOf(text);
+    return model_.owned.emplace_back(std::move(text));
+  }
 
   void call(const Node& node, const Function& function, std::vector<Node>& out) {
     const std::string prefix = prefixes_.take(labelOf(node));
@@ -243,7 +250,8 @@ class Inliner {
     if (!inner.name.empty()) copy.name = keep(fmt::format("{}/{}", prefix, inner.name));
     for (const std::string_view input : inner.inputs) copy.inputs.push_back(names.of(input));
     for (const std::string_view output : inner.outputs) copy.outputs.push_back(names.of(output));
-    built_ += static_cast<std::int64_t>(1 + inner.inputs.size() + inner.outputs.size());
+    built_ +=
+        static_cast<std::int64_t>(1 + inner.inputs.size() + inner.outputs.size()) + itemsOf(inner.op_type);
     for (const Attribute& attribute : inner.attributes) {
       const Attribute* source = &attribute;
       if (!attribute.reference.empty()) source = argument(attribute.reference, caller, function);

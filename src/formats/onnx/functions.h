@@ -3,9 +3,13 @@
 // Method: bodies are instantiated from the outermost call inwards. Inner values get the call's name in front
 // and stay unique in the model; attribute references take the call's value, else the function's default, else
 // the attribute is left out, as if it had not been written. Calls within If, Loop and Scan bodies are
-// replaced too. Guarantee: the size of the result is counted before anything is built; a model that would
-// grow beyond kMaxInlined items (nodes, their inputs, outputs and attributes), calls nested more than
-// kMaxCallDepth deep, and recursion are errors. Linear in the result.
+// replaced too.
+//
+// Guarantee: the size of the result is counted before anything is built. A model that would grow beyond
+// kMaxInlined items (nodes, their inputs, outputs and attributes, 16 letters of a name), calls or bodies that
+// lie more than kMaxCallDepth or kMaxBodyDepth deep in one another, and recursion are errors.
+//
+// Complexity: linear in the result.
 #pragma once
 
 #include "allot/result.h"

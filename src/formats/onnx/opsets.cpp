@@ -38,14 +38,15 @@ bool isKnown(std::string_view op_type) {
          kOperators.find(fmt::format(" {} ", op_type)) != std::string_view::npos;
 }
 
-// A node of the standard domain whose operator is not in the table, or null.
-const Node* findUnknown(const Graph& graph) {
+// The first node of the standard domain that passes the test, bodies included, or null.
+template <class Test>
+const Node* findStandard(const Graph& graph, const Test& test) {
   for (const Node& node : graph.nodes) {
-    if (node.domain.empty() && !isKnown(node.op_type)) return &node;
+    if (node.domain.empty() && test(node)) return &node;
     for (const Attribute& attribute : node.attributes) {
-      const Node* found = attribute.graph ? findUnknown(*attribute.graph) : nullptr;
+      const Node* found = attribute.graph ? findStandard(*attribute.graph, test) : nullptr;
       for (const auto& body : attribute.graphs) {
-        if (found == nullptr) found = findUnknown(*body);
+        if (found == nullptr) found = findStandard(*body, test);
       }
       if (found != nullptr) return found;
     }
@@ -62,11 +63,14 @@ Result<void> checkOpsets(const Model& model, Warnings& warnings) {
   }
   // Models of the first two versions of the format had no such field.
   if (version == 0 && model.ir_version > 0 && model.ir_version < 3) return {};
-  if (version < 1)
+  if (version < 1) {
+    if (findStandard(model.graph, [](const Node&) { return true; }) == nullptr) return {};
     return badInput("opset_import", "no version of ai.onnx is given",
                     "check that the file is complete, or export the model again");
+  }
   if (version <= kNewestOpset) return {};
-  if (const Node* unknown = findUnknown(model.graph))
+  const auto unknown_type = [](const Node& node) { return !isKnown(node.op_type); };
+  if (const Node* unknown = findStandard(model.graph, unknown_type))
     return badInput(
         "opset_import",
         fmt::format("version {} of ai.onnx with the operator {} (node \"{}\"); the newest known is {}",

@@ -10,8 +10,9 @@ namespace allot::onnx {
 
 inline constexpr std::int64_t kNewestOpset = 26;
 
-// The version of the standard operators. Fails where none is said. One newer than kNewestOpset is a warning
-// if all standard operators of the model were there before, else an error that names one that was not.
+// Looks at the version of the standard operators. Fails where they are used and none is said. One newer than
+// kNewestOpset is a warning if all standard operators of the model were there before, else an error that
+// names one that was not.
 Result<void> checkOpsets(const Model& model, Warnings& warnings);
 
 }  // namespace allot::onnx

@@ -36,11 +36,26 @@ struct Scope {
   }
 };
 
+// The way to a body; a text is made of it only for a message.
+struct Place {
+  const Place* outer = nullptr;
+  const Node* node = nullptr;
+  std::string_view attribute;
+
+  // Ends with ", " unless it is the outermost graph.
+  std::string text() const {
+    std::string all;
+    for (const Place* place = this; place != nullptr && place->node != nullptr; place = place->outer)
+      all = fmt::format("node \"{}\", {}, {}", labelOf(*place->node), place->attribute, all);
+    return all;
+  }
+};
+
 class Orderer {
  public:
   Result<Captures> run(Model& model) {
     captureBodies(model.graph);
-    ALLOT_CHECK(order(model.graph, nullptr, ""));
+    ALLOT_CHECK(order(model.graph, nullptr, {}));
     return std::move(captures_);
   }
 
@@ -70,10 +85,10 @@ class Orderer {
     captures_[&graph] = std::move(free);
   }
 
-  Result<void> order(Graph& graph, const Scope* outer, const std::string& path) {
+  Result<void> order(Graph& graph, const Scope* outer, const Place& place) {
     Scope scope;
     scope.outer = outer;
-    ALLOT_CHECK(define(graph, scope, path));
+    ALLOT_CHECK(define(graph, scope, place));
     bool sorted = true;
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
       std::string_view missing;
@@ -85,34 +100,32 @@ class Orderer {
           missing = name;
       });
       if (missing.data() != nullptr)
-        return badInput(nodeAt(graph, i, path), fmt::format("reads \"{}\", which nobody produces", missing),
+        return badInput(nodeAt(graph, i, place), fmt::format("reads \"{}\", which nobody produces", missing),
                         "export the model again, or add the value to the inputs");
     }
     for (const ValueInfo& output : graph.outputs) {
       if (!scope.sees(output.name))
-        return badInput(fmt::format("{}output \"{}\"", path, output.name), "is produced by nobody",
+        return badInput(fmt::format("{}output \"{}\"", place.text(), output.name), "is produced by nobody",
                         "export the model again");
     }
-    if (!sorted) ALLOT_CHECK(sort(graph, scope, path));
+    if (!sorted) ALLOT_CHECK(sort(graph, scope, place));
     for (Node& node : graph.nodes) {
       for (Attribute& attribute : node.attributes) {
-        const auto inner = [&] {
-          return fmt::format("{}node \"{}\", {}", path, labelOf(node), attribute.name);
-        };
-        if (attribute.graph) ALLOT_CHECK(order(*attribute.graph, &scope, inner() + ", "));
-        for (const auto& body : attribute.graphs) ALLOT_CHECK(order(*body, &scope, inner() + ", "));
+        const Place inner{&place, &node, attribute.name};
+        if (attribute.graph) ALLOT_CHECK(order(*attribute.graph, &scope, inner));
+        for (const auto& body : attribute.graphs) ALLOT_CHECK(order(*body, &scope, inner));
       }
     }
     return {};
   }
 
-  static std::string nodeAt(const Graph& graph, std::size_t index, const std::string& path) {
-    return fmt::format("{}node \"{}\"", path, labelOf(graph.nodes[index]));
+  static std::string nodeAt(const Graph& graph, std::size_t index, const Place& place) {
+    return fmt::format("{}node \"{}\"", place.text(), labelOf(graph.nodes[index]));
   }
 
-  static Result<void> define(const Graph& graph, Scope& scope, const std::string& path) {
+  static Result<void> define(const Graph& graph, Scope& scope, const Place& place) {
     const auto twice = [&](std::string_view kind, std::string_view name) {
-      return badInput(fmt::format("{}{} \"{}\"", path, kind, name), "is there twice",
+      return badInput(fmt::format("{}{} \"{}\"", place.text(), kind, name), "is there twice",
                       "give each value its own name, or export the model again");
     };
     scope.names.reserve(graph.inputs.size() + graph.initializers.size() + graph.nodes.size() * 5 / 4);
@@ -135,15 +148,15 @@ class Orderer {
       for (const std::string_view output : graph.nodes[i].outputs) {
         if (output.empty() || add(output, i)) continue;
         const std::uint32_t before = scope.producerOf(output);
-        const std::string first = isNode(before) ? nodeAt(graph, before, path) : "an input or initialiser";
-        return badInput(nodeAt(graph, i, path), fmt::format("produces \"{}\", as {} does", output, first),
+        const std::string first = isNode(before) ? nodeAt(graph, before, place) : "an input or initialiser";
+        return badInput(nodeAt(graph, i, place), fmt::format("produces \"{}\", as {} does", output, first),
                         "give each value its own name, or export the model again");
       }
     }
     return {};
   }
 
-  Result<void> sort(Graph& graph, const Scope& scope, const std::string& path) {
+  Result<void> sort(Graph& graph, const Scope& scope, const Place& place) {
     const std::size_t n = graph.nodes.size();
     std::vector<std::vector<OpId>> readers(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -161,7 +174,7 @@ class Orderer {
     }
     if (auto done = order.finish(); !done) {
       Error error = std::move(done).error();
-      error.where = path + "nodes";
+      error.where = place.text() + "nodes";
       error.remedy = "a model must not have cycles; export it again";
       return fail(std::move(error));
     }

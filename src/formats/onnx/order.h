@@ -2,9 +2,10 @@
 //
 // Within each graph every value must come from one place: an input, an initialiser or one node's output; a
 // body of If, Loop or Scan sees the values of the graphs around it. Nodes of each graph are put into
-// topological order (they stay as they are where the file has them so, which is the rule). Guarantee:
-// afterwards every name that a node or a graph's output reads is produced, once, and before it is read; else
-// the error names the node and the value, or the cycle. Linear but for sorting.
+// topological order (they stay as they are where the file has them so, which is the rule).
+//
+// Guarantee: afterwards every name that a node or a graph's output reads is produced, once, and before it is
+// read; else the error names the node and the value, or the cycle. Linear but for sorting.
 #pragma once
 
 #include <string_view>

@@ -254,6 +254,9 @@ bool looksLikeModel(std::string_view bytes) {
 }
 
 Result<Model> parseModel(std::string_view bytes) {
+  if (bytes.starts_with("version https://git-lfs"))
+    return badInput("byte 0", "a pointer of Git LFS instead of the model",
+                    "fetch the model first: git lfs pull");
   ParseFailure failure(bytes.data());
   Wire wire(bytes, failure);
   Model model;

@@ -1,7 +1,9 @@
 // From the bytes of an ONNX file to a Model.
 //
 // Fields by number as onnx-ml.proto (ONNX 1.23) has them; unknown ones are skipped, as protocol buffers
-// demand. Guarantee: the model is well formed as far as one message can tell: nodes have an operator, tensors
+// demand.
+//
+// Guarantee: the model is well formed as far as one message can tell: nodes have an operator, tensors
 // have dimensions of at most 2^60 bytes, raw data has the length of its dimensions, names are UTF-8. Linear
 // in the bytes of structure; the bytes of weights are not read.
 #pragma once

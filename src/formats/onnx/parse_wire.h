@@ -2,7 +2,9 @@
 //
 // Method: protozero decodes the varints; lengths are kept in 64 bits, because its own reader cuts them to 32
 // and a file may be larger. The first failure is kept with its byte offset and ends every loop over fields,
-// so that callers need not look after each value. Guarantee: no view leaves the bytes of its message; nesting
+// so that callers need not look after each value.
+//
+// Guarantee: no view leaves the bytes of its message; nesting
 // ends at kMaxDepth; nothing is copied.
 #pragma once
 

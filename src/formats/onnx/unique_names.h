@@ -12,6 +12,8 @@ namespace allot::onnx {
 
 class UniqueNames {
  public:
+  // Room for so many names.
+  void expect(std::size_t count) { taken_.reserve(count); }
   // False where it is taken already.
   bool reserve(std::string_view name) { return taken_.try_emplace(std::string(name), 2).second; }
 
