@@ -114,6 +114,7 @@ class Report(unittest.TestCase):
                 shown = self.page.run("[...document.querySelectorAll('section')].map(s => s.id)")
                 self.assertEqual([s for s in shown if s != "summary"], SECTIONS[goal])
                 self.assertRegex(self.text(".big"), r"\d+(\.\d+)? (s|ms|µs)")
+                self.assertNotRegex(self.text("#app"), "NaN|undefined|Infinity|null")
 
     def test_draws_training_and_flat_graphs(self):
         self.open(self.searched("training", training(), "throughput"))
@@ -132,6 +133,28 @@ class Report(unittest.TestCase):
         self.open(self.searched("searched", problems.problem(60), "latency"))
         self.assertRegex(self.text(".proof-labels"), r"below \d.*gap \d")
         self.assertRegex(self.text("#costs"), "Seed *1")
+
+    def test_takes_odd_shapes(self):
+        one = problems.problem(1)
+        idle = problems.problem(12)
+        for op in idle["ops"]:
+            op["time"] = [0, 0, 0]
+        many = problems.problem(300)
+        many["devices"] = [{"name": f"gpu{d}", "class": "small"} for d in range(70)]
+        deep = problems.problem(80, odd_names=["/".join(f"m{k}" for k in range(i)) + f"/op{i}" for i in range(1, 80)])
+        for goal in ("latency", "throughput"):
+            for name, made in (("one", one), ("idle", idle), ("deep", deep)):
+                with self.subTest(goal=goal, name=name):
+                    self.open(self.report(f"{name}-{goal}", lambda: made, goal), width=360)
+                    self.assertLessEqual(self.page.run("document.documentElement.scrollWidth"), 360)
+                    self.assertNotRegex(self.text("#app"), "NaN|undefined|Infinity|null")
+        base = os.path.join(self.folder.name, "many")
+        problems.save(base + ".json", many)
+        place = {op["name"]: f"gpu{i * 70 // 300}" for i, op in enumerate(many["ops"])}
+        problems.save(base + ".plan.json", {"schema": "allot.plan/1", "goal": "latency", "assignment": place})
+        allot("report", base + ".json", base + ".plan.json", "--time-limit", "0", "-q", "-o", base + ".html")
+        self.open(base + ".html")
+        self.assertIn("BR", self.text("#devices"), "the seventieth letter")
 
     def test_asks_nobody_for_anything(self):
         self.open(self.small())
@@ -317,19 +340,22 @@ class Report(unittest.TestCase):
             self.open(path)
             paints.append(self.page.run("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         for needle in ("layers.77/mlp", "softmax", "gpu-c", "layers.416", "/model/layers.1"):
-            # Until the rows are in the page and laid out.
+            # Until the rows are in the page and laid out; the best of a few, as other work on the machine is none of the report's.
             searches.append(self.page.run(f"""(() => {{
               const input = document.querySelector("input[type=search]");
-              input.value = {needle!r};
-              const begin = performance.now();
-              input.dispatchEvent(new Event("input"));
-              document.querySelector(".grid .rows").getBoundingClientRect();
-              return performance.now() - begin;
+              let best = Infinity;
+              for (let i = 0; i < 8; ++i) {{
+                input.value = {needle!r};
+                const begin = performance.now();
+                input.dispatchEvent(new Event("input"));
+                document.querySelector(".grid .rows").getBoundingClientRect();
+                best = Math.min(best, performance.now() - begin);
+              }}
+              return best;
             }})()"""))
         print(f"5,000 ops: {os.path.getsize(path)} bytes, first paint {min(paints):.0f} ms, search {min(searches):.1f} to {max(searches):.1f} ms")
-        # The best of a few: other work on the machine is none of the report's.
         self.assertLess(min(paints), 1000)
-        self.assertLess(sorted(searches)[len(searches) // 2], 100)
+        self.assertLess(max(searches), 100)
 
     def test_two_hundred_thousand_ops_open_collapsed(self):
         path = self.report("200000", lambda: problems.problem(200000))

@@ -57,6 +57,9 @@ function graphSection(graph) {
 function start() {
   const app = /** @type {HTMLElement} */ (document.getElementById("app"));
   const report = readReport(/** @type {HTMLElement} */ (document.getElementById("data")).textContent ?? "");
+  const paper = (/** @type {boolean} */ on) => document.documentElement.classList.toggle("printing", on);
+  addEventListener("beforeprint", () => paper(true));
+  addEventListener("afterprint", () => paper(false));
   const page = el("main", { class: "page", id: "main" }, ...summary(report));
   const nav = el("nav", { "aria-label": "Sections" }, el("a", { class: "brand", href: "#main" }, "Allot"));
   app.append(el("div", { class: "bar-top" }, nav), page);
@@ -84,7 +87,7 @@ function start() {
     ["What if", () => whatIf(report)],
     ["Graph", () => graphSection((graph = new Graph(report, choose)))],
     ["Ops", () => section("ops", "Ops", null, (ops = new OpTable(report, choose)).controls, ops.element)],
-    ["Search", () => curve(report)],
+    ["Gap", () => curve(report)],
     ["Costs", () => settings(report)],
   ];
   const next = () => {

@@ -15,6 +15,7 @@
 /** @typedef {number} Item a module's id, or -1 - op */
 
 const kMost = 40;
+const kDeepest = 40;
 
 /** @param {number} item */
 export const isOp = (item) => item < 0;
@@ -85,7 +86,7 @@ export class ModuleTree {
       while (trail.length && trail[trail.length - 1].end >= same) trail.pop();
       let at = trail.length ? trail[trail.length - 1].module : tops[models.length > 1 ? top : 0];
       let begin = trail.length ? trail[trail.length - 1].end + 1 : 0;
-      for (let c = begin; c + 1 < name.length; ++c) {
+      for (let c = begin; c + 1 < name.length && trail.length < kDeepest; ++c) {
         if (!splitsAt(name, c)) continue;
         if (c > begin) {
           at = inside(at, name.slice(begin, c));

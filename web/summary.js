@@ -95,7 +95,7 @@ function sentText(report) {
 export function summary(report) {
   const { plan, ops, devices } = report;
   const [per, sentence] = worth(report);
-  const used = new Set(ops.device).size;
+  const used = new Set([...ops.device, ...report.stages.flatMap((stage) => stage.devices)]).size;
   /** @param {string} label @param {string} text */
   const fact = (label, text) => el("div", { class: "fact" }, el("span", {}, label), el("b", {}, text));
   return [

@@ -63,6 +63,7 @@ export class Timeline {
     const { canvas } = this;
     new ResizeObserver(() => this.draw()).observe(this.element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    for (const moment of ["beforeprint", "afterprint"]) addEventListener(moment, () => this.paint());
     canvas.addEventListener(
       "wheel",
       (event) => {
@@ -211,8 +212,9 @@ export class Timeline {
   paint() {
     this.width = this.element.clientWidth;
     if (this.width === 0) return;
-    const scale = Math.min(2, devicePixelRatio || 1);
     const { canvas, height, width } = this;
+    // Memory for very many rows is better spent elsewhere.
+    const scale = height > 4000 ? 1 : Math.min(2, devicePixelRatio || 1);
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);

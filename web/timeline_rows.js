@@ -15,6 +15,8 @@ import { bytesText, secondsText } from "./format.js";
 export const kTint = { strong: 0, light: 1, hatched: 2 };
 const kMostLinkRows = 24;
 const kSamples = 8;
+const kManyRows = 48;
+const kMostRows = 1500;
 
 /** @param {number[] | Uint32Array} ids @param {Float64Array} start */
 function byStart(ids, start) {
@@ -112,8 +114,13 @@ function linkRows(report) {
 
 /** @param {Report} report */
 export function scheduleRows(report) {
-  const used = deviceRows(report).filter((row) => row.start.length > 0);
-  return [...used, ...linkRows(report)];
+  return slim([...deviceRows(report).filter((row) => row.start.length > 0), ...linkRows(report)]);
+}
+
+/** Rows of large clusters are lower. @param {Row[]} rows */
+function slim(rows) {
+  if (rows.length > kManyRows) for (const row of rows) row.height = 20;
+  return rows.slice(0, kMostRows);
 }
 
 /**
@@ -129,7 +136,7 @@ export function pipelineRows(report) {
   // Replicas take samples in turn and have a period each; what comes behind waits for the slowest.
   const delay = [0];
   for (const stage of report.stages) delay.push(delay[delay.length - 1] + stage.devices.length);
-  return report.stages.flatMap((stage, s) =>
+  const rows = report.stages.flatMap((stage, s) =>
     stage.devices.map((device, replica) => {
       /** @type {{start: number, end: number, sample: number, back: boolean, what: string, light: boolean}[]} */
       const spans = [];
@@ -173,6 +180,7 @@ export function pipelineRows(report) {
       };
     }),
   );
+  return slim(rows);
 }
 
 /** @param {number[]} part @param {boolean} overlap */
