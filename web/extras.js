@@ -33,11 +33,12 @@ export function baselines(report) {
   const rows = [{ name: "this plan", status: report.plan.status, value: ours, own: true }, ...report.baselines.map((row) => ({ ...row, own: false }))];
   const worth = (/** @type {{value?: number}} */ row) => row.value ?? Infinity;
   rows.sort((a, b) => worth(a) - worth(b) || Number(b.own) - Number(a.own));
-  const most = Math.max(...rows.map((row) => row.value ?? 0));
+  // One rule that is a hundred times slower must not make all others look alike: bars end at four times ours.
+  const most = Math.min(4 * ours, Math.max(...rows.map((row) => row.value ?? 0)));
   return section(
     "rules",
     "Against other rules",
-    "The same problem placed by the rules people use today; shorter is better.",
+    `The same problem placed by the rules people use today; shorter is better.${rows.some((row) => (row.value ?? 0) > most) ? " Bars that fade go on beyond the edge." : ""}`,
     el(
       "div",
       { class: "race" },
@@ -46,7 +47,7 @@ export function baselines(report) {
         if (row.value === undefined) return [el("span", {}, row.name), el("span", { class: "muted" }, "no valid plan"), el("span", {}, "–")];
         return [
           el("span", { class: mark }, row.name),
-          el("i", { class: mark, vars: `width:${most > 0 ? (100 * row.value) / most : 0}%` }),
+          el("i", { class: `${mark}${row.value > most ? " beyond" : ""}`, vars: `width:${most > 0 ? Math.min(100, (100 * row.value) / most) : 0}%` }),
           el("span", { class: mark }, `${secondsText(row.value)}${row.own ? "" : `, ${(row.value / ours).toFixed(2)}×`}`),
         ];
       }),
