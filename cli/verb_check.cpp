@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "common.h"
 #include "search.h"
+#include "summary.h"
 
 namespace allot::cli {
 namespace {

@@ -72,6 +72,7 @@ Result<int> simulatePlan(const Arguments& arguments) {
     for (std::size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", evaluation.violations[i]);
     if (shown < evaluation.violations.size()) text += "  ... (-v shows all)\n";
   }
+  text += timesText(task.problem.costs);
   text += noiseText(plan);
   ALLOT_CHECK(print(text + "\n" + deviceTable(task.problem, plan)));
   return kExitOk;
