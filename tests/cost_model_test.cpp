@@ -127,8 +127,6 @@ TEST(PriceGraph, FillsEveryClass) {
   EXPECT_EQ(report->given + report->measured, 0u);
   ASSERT_EQ(report->unpriced.size(), 1u);
   EXPECT_EQ(report->unpriced.at("Custom"), 1u);
-  EXPECT_EQ(file.graph.op_memory_bytes[0], 4'000'000);
-  EXPECT_EQ(file.graph.op_memory_bytes[3], 0);
   const auto problem = makeProblem(std::move(file), cluster);
   ASSERT_TRUE(problem) << problem.error().text();
   EXPECT_NE(problem->costs.find("estimated (roofline; a100-80gb, t4 from the catalogue of 20"),
@@ -145,14 +143,6 @@ TEST(PriceGraph, FillsEveryClass) {
               estimateSeconds({OpFamily::kElementwise, DataType::kUnknown, 0, 4e6}, spec));
   }
   EXPECT_LT(problem->opSeconds(OpId(0), ClassId(0)), problem->opSeconds(OpId(0), ClassId(1)));
-}
-
-TEST(PriceGraph, ActivationsAreHeldOnlyWhenAsked) {
-  GraphFile file = smallGraph();
-  CostOptions options;
-  options.hold_activations = false;
-  ASSERT_TRUE(priceGraph(file, twoKinds(), options));
-  EXPECT_EQ(file.graph.op_memory_bytes, std::vector<std::int64_t>(4, 0));
 }
 
 TEST(PriceGraph, MeasuredBeforeGivenBeforeEstimated) {
@@ -219,7 +209,6 @@ TEST(PriceGraph, HugeSizesStayFinite) {
       R"({"schema": "allot.graph/1", "ops": [{"name": "a", "flops": 1e300, "type": "MatMul"}, {"name": "b"}],
     "tensors": [{"from": "a", "to": ["b"], "bytes": 1152921504606846976}, {"from": "a", "to": ["b"], "bytes": 1152921504606846976}]})");
   ASSERT_TRUE(priceGraph(file, twoKinds(), {}));
-  EXPECT_EQ(file.graph.op_memory_bytes[0], kMaxBytes);
   EXPECT_LE(file.op_class_seconds[0][0].second, kMaxSeconds);
 }
 
