@@ -225,7 +225,6 @@ TEST(PriceGraph, HugeSizesStayFinite) {
       R"({"schema": "allot.graph/1", "ops": [{"name": "a", "flops": 1e300, "type": "MatMul"}, {"name": "b"}],
     "tensors": [{"from": "a", "to": ["b"], "bytes": 1152921504606846976}, {"from": "a", "to": ["b"], "bytes": 1152921504606846976}]})");
   ASSERT_TRUE(priceGraph(file, twoKinds(), {}));
-  EXPECT_EQ(file.graph.op_memory_bytes[0], kMaxBytes);
   EXPECT_LE(file.op_class_seconds[0][0].second, kMaxSeconds);
 }
 

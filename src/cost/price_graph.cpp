@@ -131,7 +131,8 @@ class Pricer {
     std::size_t foreign = 0;
     std::string first;
     for (const auto& [op, times] : measured.by_op) {
-      for (const auto& [cls, seconds] : times) {
+      for (const auto& time : times) {
+        const std::string& cls = time.first;
         const bool known =
             cls.empty() || std::any_of(cluster_.classes.begin(), cluster_.classes.end(),
                                        [&](const DeviceClass& own) { return own.name == cls; });
