@@ -92,6 +92,8 @@ const std::vector<Case> kMoving = {
     {"Slice", {{10, 20}}, {{1, 2}, {kFar, -1}}, {}, {{9, 17}}},
     {"Slice", {{10, 20}}, {{-1}, {-kFar}, {0}, {-3}}, {}, {{4, 20}}},
     {"Slice", {{10, 20}}, {{5}, {2}, {1}}, {}, {{10, 0}}},
+    {"Slice", {{10, 20}}, {{-kFar - 1}, {-2}}, {}, {{8, 20}}},
+    {"Slice", {{10, 20}}, {{kFar}, {-kFar - 1}, {1}, {-kFar - 1}}, {}, {{10, 1}}},
     {"Slice", {{10, 20}}, {}, {list("starts", {0}), list("ends", {5}), list("axes", {1})}, {{10, 5}}, 9},
     {"Slice", {{10}}, {{0}, {10}, {0}, {kFar}}, {}, {{1}}},
     {"Expand", {{3, 1}}, {{2, 1, 6}}, {}, {{2, 3, 6}}},
@@ -275,7 +277,8 @@ TEST(OnnxTypes, targetOfReshapeFollowsFromShapeArithmetic) {
   const auto x = builder.input({-1, -2, 768});
   const auto shape = builder.op("Shape", {x});
   const auto batch = builder.op("Gather", {shape, builder.scalar(0)});
-  const auto sequence = builder.op("Slice", {shape, builder.ints({1}), builder.ints({2})});
+  const auto front = builder.op("Slice", {shape, builder.ints({-kFar - 1}), builder.ints({2})});
+  const auto sequence = builder.op("Slice", {front, builder.ints({1}), builder.ints({2})});
   const auto row = builder.op("Unsqueeze", {batch, builder.ints({0})});
   const auto target =
       builder.op("Concat", {row, sequence, builder.ints({12}), builder.ints({64})}, {number("axis", 0)});
@@ -284,10 +287,10 @@ TEST(OnnxTypes, targetOfReshapeFollowsFromShapeArithmetic) {
   ASSERT_TRUE(types);
   EXPECT_EQ(types->values.at(y).shape, (Shape{4, 128, 12, 64}));
   EXPECT_EQ(types->values.at(target).integers, (std::vector<std::int64_t>{4, 128, 12, 64}));
-  for (std::size_t node = 0; node < 5; ++node) {
+  for (std::size_t node = 0; node < 6; ++node) {
     EXPECT_TRUE(isShapeArithmetic(builder.model.graph.nodes[node], types->values)) << node;
   }
-  EXPECT_FALSE(isShapeArithmetic(builder.model.graph.nodes[5], types->values));
+  EXPECT_FALSE(isShapeArithmetic(builder.model.graph.nodes[6], types->values));
   EXPECT_FALSE(types->values.at(target).constant);
   // With one dimension left open the rest is not guessed: nothing of y is said.
   const auto open = builder.infer({{"s1", 4}});

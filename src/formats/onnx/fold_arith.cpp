@@ -110,6 +110,10 @@ std::int64_t mulWhole(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &out) ? kHole : out;
 }
 
+std::int64_t minus(std::int64_t a) {
+  return a == std::numeric_limits<std::int64_t>::min() ? kHole : -a;
+}
+
 // Sums, products or extremes over the axes that the output lacks.
 template <class Whole, class Real>
 void reduce(Site& site, Whole whole, Real real) {
@@ -201,7 +205,9 @@ void foldMul(Site& site) {
 
 void foldDiv(Site& site) {
   combine(
-      site, [](std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? (b == 0 ? kHole : -a) : a / b; },
+      site, [](std::int64_t a, std::int64_t b) { return b == 0    ? kHole
+                                                        : b == -1 ? minus(a)
+                                                                  : a / b; },
       [](double a, double b) { return a / b; });
 }
 
@@ -251,13 +257,12 @@ void foldMax(Site& site) {
 }
 
 void foldNeg(Site& site) {
-  each(
-      site, [](std::int64_t a) { return -a; }, [](double a) { return -a; });
+  each(site, minus, [](double a) { return -a; });
 }
 
 void foldAbs(Site& site) {
   each(
-      site, [](std::int64_t a) { return a < 0 ? -a : a; }, [](double a) { return std::abs(a); });
+      site, [](std::int64_t a) { return a < 0 ? minus(a) : a; }, [](double a) { return std::abs(a); });
 }
 
 void foldFloor(Site& site) {
