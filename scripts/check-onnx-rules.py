@@ -117,7 +117,8 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="folder with liballot.a")
     parser.add_argument("--tool", help="the compiled tests/onnx/print_types.cpp, instead of building it")
     parser.add_argument("--models", action="append", default=[], help="a folder of further models")
-    parser.add_argument("--dim", default="0", help="size of every symbolic dimension of the inputs")
+    parser.add_argument("--dim", action="append", default=[],
+                        help="name=value for a symbolic dimension of the inputs; =value for all others")
     parser.add_argument("--all", action="store_true", help="list every unknown value, not only the counts")
     options = parser.parse_args()
     try:
@@ -143,7 +144,7 @@ def main():
             paths.append(os.path.join(folder, f"{number}.onnx"))
             with open(paths[-1], "wb") as file:
                 file.write(model.SerializeToString())
-        done = subprocess.run([tool, options.dim], input="\n".join(paths) + "\n", capture_output=True, text=True)
+        done = subprocess.run([tool, *options.dim], input="\n".join(paths) + "\n", capture_output=True, text=True)
         answers = [json.loads(line) for line in done.stdout.splitlines()]
         if len(answers) != len(cases):
             sys.exit(f"{tool} stopped at {cases[len(answers)][0]}: {done.stderr[-500:]}")

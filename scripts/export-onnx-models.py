@@ -99,7 +99,7 @@ def export(torch, transformers, name, dynamo, path):
             shapes.append({axis: dims.setdefault(symbol, torch.export.Dim.DYNAMIC)
                            for axis, symbol in enumerate(varying.get(key, ()))})
         torch.onnx.export(FirstOutput(), values, path, dynamo=True, dynamic_shapes=(tuple(shapes),),
-                          input_names=names, output_names=["output"], external_data=False)
+                          input_names=names, output_names=["output"], external_data=False, verbose=False)
     else:
         axes = {key: dict(enumerate(symbols)) for key, symbols in varying.items()}
         torch.onnx.export(FirstOutput(), values, path, dynamo=False, dynamic_axes=axes, input_names=names,

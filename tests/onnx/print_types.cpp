@@ -35,7 +35,7 @@ std::string valueText(const Value& value) {
                      static_cast<int>(value.element), shape, value.constant);
 }
 
-std::string describe(const std::string& path, std::int64_t dim) {
+std::string describe(const std::string& path, const Dims& given) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   auto model = parseModel(bytes);
@@ -46,10 +46,11 @@ std::string describe(const std::string& path, std::int64_t dim) {
   if (const auto done = orderNodes(*model); !done) {
     return fmt::format("\"error\":{}", quoted(done.error().text()));
   }
-  Dims dims;
+  Dims dims = given;
+  const auto otherwise = given.find("");
   for (const ValueInfo& input : model->graph.inputs) {
     for (const Dim& at : input.type.dims) {
-      if (at.value < 0 && dim > 0) dims[std::string(at.symbol)] = dim;
+      if (at.value < 0 && otherwise != given.end()) dims.emplace(at.symbol, otherwise->second);
     }
   }
   const auto types = inferTypes(*model, model->graph, dims);
@@ -75,12 +76,18 @@ std::string describe(const std::string& path, std::int64_t dim) {
 
 }  // namespace
 
-// An argument is the size of every unbound dimension of the inputs.
+// Arguments name=value bind dimensions of the inputs; =value binds all others.
 int main(int argc, char** argv) {
-  const std::int64_t dim = argc > 1 ? std::stoll(argv[1]) : 0;
+  Dims dims;
+  for (int at = 1; at < argc; ++at) {
+    const std::string argument = argv[at];
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos) return 2;
+    dims[argument.substr(0, equals)] = std::stoll(argument.substr(equals + 1));
+  }
   std::string path;
   while (std::getline(std::cin, path)) {
-    std::cout << "{\"file\":" << quoted(path) << "," << describe(path, dim) << "}" << std::endl;
+    std::cout << "{\"file\":" << quoted(path) << "," << describe(path, dims) << "}" << std::endl;
   }
   return 0;
 }

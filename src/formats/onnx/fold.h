@@ -28,6 +28,15 @@ void foldRound(Site& site);
 void foldSqrt(Site& site);
 void foldReciprocal(Site& site);
 void foldNot(Site& site);
+void foldClip(Site& site);
+void foldCast(Site& site);
+void foldReduceSum(Site& site);
+void foldReduceProd(Site& site);
+void foldReduceMax(Site& site);
+void foldReduceMin(Site& site);
+void foldCumSum(Site& site);
+
+// fold_compare.cpp
 void foldAnd(Site& site);
 void foldOr(Site& site);
 void foldXor(Site& site);
@@ -37,13 +46,6 @@ void foldLessOrEqual(Site& site);
 void foldGreater(Site& site);
 void foldGreaterOrEqual(Site& site);
 void foldWhere(Site& site);
-void foldClip(Site& site);
-void foldCast(Site& site);
-void foldReduceSum(Site& site);
-void foldReduceProd(Site& site);
-void foldReduceMax(Site& site);
-void foldReduceMin(Site& site);
-void foldCumSum(Site& site);
 
 // fold_move.cpp
 void foldSame(Site& site);  // the same entries in the same order
@@ -61,7 +63,9 @@ void foldNonZero(Site& site);
 
 // Place in a tensor of shape `in` of every element of a tensor of shape `out` that it broadcasts to.
 std::vector<std::size_t> broadcastPlaces(const Shape& in, const Shape& out);
-// Number of elements of input 0 where its values fit its shape, and of every output's.
+// True where all entries are there, known or holes.
 bool hasContents(const Value* value);
+// One entry of either kind; NaN for a hole.
+double realAt(const Value& value, std::size_t at);
 
 }  // namespace allot::onnx

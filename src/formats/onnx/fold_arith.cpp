@@ -9,12 +9,6 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-double realAt(const Value& value, std::size_t at) {
-  if (value.numbers) return (*value.numbers)[at];
-  const std::int64_t entry = (*value.integers)[at];
-  return entry == kHole ? kNan : static_cast<double>(entry);
-}
-
 double rounded(double number, ElementType type) {
   return type == ElementType::kFloat ? static_cast<double>(static_cast<float>(number)) : number;
 }
@@ -59,31 +53,6 @@ void combine(Site& site, Whole whole, Real real) {
   }
 }
 
-// A truth value for each pair of entries; kHole where either is not known.
-template <class Test>
-void compare(Site& site, Test test) {
-  Value& out = site.outputs[0];
-  const Value* a = site.in(0);
-  const Value* b = site.in(1);
-  if (!hasContents(a) || !hasContents(b)) return;
-  const auto left = broadcastPlaces(*a->shape, *out.shape);
-  const auto right = broadcastPlaces(*b->shape, *out.shape);
-  if (left.size() != right.size()) return;
-  std::vector<std::int64_t> truth(left.size());
-  for (std::size_t at = 0; at < left.size(); ++at) {
-    if (a->integers && b->integers) {
-      const std::int64_t x = (*a->integers)[left[at]];
-      const std::int64_t y = (*b->integers)[right[at]];
-      truth[at] = x == kHole || y == kHole ? kHole : static_cast<std::int64_t>(test(x, y));
-    } else {
-      const double x = realAt(*a, left[at]);
-      const double y = realAt(*b, right[at]);
-      truth[at] = std::isnan(x) || std::isnan(y) ? kHole : static_cast<std::int64_t>(test(x, y));
-    }
-  }
-  out.integers = std::move(truth);
-}
-
 template <class Whole, class Real>
 void each(Site& site, Whole whole, Real real) {
   Value& out = site.outputs[0];
@@ -108,6 +77,10 @@ std::int64_t addWhole(std::int64_t a, std::int64_t b) {
 std::int64_t mulWhole(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   return __builtin_mul_overflow(a, b, &out) ? kHole : out;
+}
+
+std::int64_t minus(std::int64_t a) {
+  return a == std::numeric_limits<std::int64_t>::min() ? kHole : -a;
 }
 
 // Sums, products or extremes over the axes that the output lacks.
@@ -177,6 +150,12 @@ const auto kSameWhole = [](std::int64_t a) { return a; };
 
 }  // namespace
 
+double realAt(const Value& value, std::size_t at) {
+  if (value.numbers) return (*value.numbers)[at];
+  const std::int64_t entry = (*value.integers)[at];
+  return entry == kHole ? kNan : static_cast<double>(entry);
+}
+
 void foldAdd(Site& site) {
   combine(site, addWhole, [](double a, double b) { return a + b; });
 }
@@ -201,7 +180,9 @@ void foldMul(Site& site) {
 
 void foldDiv(Site& site) {
   combine(
-      site, [](std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? (b == 0 ? kHole : -a) : a / b; },
+      site, [](std::int64_t a, std::int64_t b) { return b == 0    ? kHole
+                                                        : b == -1 ? minus(a)
+                                                                  : a / b; },
       [](double a, double b) { return a / b; });
 }
 
@@ -251,13 +232,12 @@ void foldMax(Site& site) {
 }
 
 void foldNeg(Site& site) {
-  each(
-      site, [](std::int64_t a) { return -a; }, [](double a) { return -a; });
+  each(site, minus, [](double a) { return -a; });
 }
 
 void foldAbs(Site& site) {
   each(
-      site, [](std::int64_t a) { return a < 0 ? -a : a; }, [](double a) { return std::abs(a); });
+      site, [](std::int64_t a) { return a < 0 ? minus(a) : a; }, [](double a) { return std::abs(a); });
 }
 
 void foldFloor(Site& site) {
@@ -285,72 +265,6 @@ void foldReciprocal(Site& site) {
 void foldNot(Site& site) {
   each(
       site, [](std::int64_t a) { return std::int64_t{a == 0}; }, [](double) { return kNan; });
-}
-
-void foldAnd(Site& site) {
-  compare(site, [](auto a, auto b) { return a != 0 && b != 0; });
-}
-
-void foldOr(Site& site) {
-  compare(site, [](auto a, auto b) { return a != 0 || b != 0; });
-}
-
-void foldXor(Site& site) {
-  compare(site, [](auto a, auto b) { return (a != 0) != (b != 0); });
-}
-
-void foldEqual(Site& site) {
-  compare(site, [](auto a, auto b) { return a == b; });
-}
-
-void foldLess(Site& site) {
-  compare(site, [](auto a, auto b) { return a < b; });
-}
-
-void foldLessOrEqual(Site& site) {
-  compare(site, [](auto a, auto b) { return a <= b; });
-}
-
-void foldGreater(Site& site) {
-  compare(site, [](auto a, auto b) { return a > b; });
-}
-
-void foldGreaterOrEqual(Site& site) {
-  compare(site, [](auto a, auto b) { return a >= b; });
-}
-
-void foldWhere(Site& site) {
-  Value& out = site.outputs[0];
-  const Value* which = site.in(0);
-  const Value* a = site.in(1);
-  const Value* b = site.in(2);
-  if (!hasContents(which) || !which->integers || !hasContents(a) || !hasContents(b) ||
-      a->integers.has_value() != b->integers.has_value()) {
-    return;
-  }
-  const auto at_which = broadcastPlaces(*which->shape, *out.shape);
-  const auto at_a = broadcastPlaces(*a->shape, *out.shape);
-  const auto at_b = broadcastPlaces(*b->shape, *out.shape);
-  if (at_which.size() != at_a.size() || at_a.size() != at_b.size()) return;
-  std::vector<std::int64_t> integers;
-  std::vector<double> numbers;
-  for (std::size_t at = 0; at < at_which.size(); ++at) {
-    const std::int64_t chosen = (*which->integers)[at_which[at]];
-    if (a->integers) {
-      const std::int64_t x = (*a->integers)[at_a[at]];
-      const std::int64_t y = (*b->integers)[at_b[at]];
-      integers.push_back(chosen == kHole ? (x == y ? x : kHole) : chosen != 0 ? x : y);
-    } else {
-      const double x = (*a->numbers)[at_a[at]];
-      const double y = (*b->numbers)[at_b[at]];
-      numbers.push_back(chosen == kHole ? (x == y ? x : kNan) : chosen != 0 ? x : y);
-    }
-  }
-  if (a->integers) {
-    out.integers = std::move(integers);
-  } else {
-    out.numbers = std::move(numbers);
-  }
 }
 
 void foldClip(Site& site) {

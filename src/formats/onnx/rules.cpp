@@ -1,5 +1,6 @@
 #include "formats/onnx/rules.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -253,7 +254,11 @@ Value valueOf(const Tensor& tensor) {
     case ElementType::kUint8:
     case ElementType::kBool:
       out.integers = integersOf(tensor);
-      if (out.integers && out.integers->size() != static_cast<std::size_t>(count)) out.integers.reset();
+      if (out.integers &&
+          (out.integers->size() != static_cast<std::size_t>(count) ||
+           std::find(out.integers->begin(), out.integers->end(), kHole) != out.integers->end())) {
+        out.integers.reset();
+      }
       break;
     default:
       break;

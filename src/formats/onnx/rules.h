@@ -18,7 +18,8 @@
 
 namespace allot::onnx {
 
-inline constexpr std::int64_t kHole = std::numeric_limits<std::int64_t>::min();
+// Not the least integer, which exporters write for "from the very beginning".
+inline constexpr std::int64_t kHole = std::numeric_limits<std::int64_t>::min() + 0x5eed0b5c;
 
 struct OpRow;
 

@@ -257,7 +257,7 @@ void sliceShape(Site& site) {
       out[*axis] = to > from ? (to - from - 1) / *step + 1 : 0;
     } else {
       // A step of the smallest integer has no negative; one element is all it can reach.
-      const std::int64_t back = *step == kHole ? kMostElements : -*step;
+      const std::int64_t back = *step < -kMostElements ? kMostElements : -*step;
       out[*axis] = from > to ? (from - to - 1) / back + 1 : 0;
     }
   }

@@ -71,7 +71,7 @@ class Inference final : public BodyRunner {
       if (values.contains(info.name)) continue;
       Value value;
       if (bound != nullptr && at < bound->size()) value = (*bound)[at];
-      ALLOT_CHECK(merge(value, info.type, info.name, bound == nullptr));
+      ALLOT_CHECK(merge(value, info.type, info.name, true));
       values[info.name] = std::move(value);
     }
     for (const Node& node : graph.nodes) ALLOT_CHECK(visit(node, scope, declared));
