@@ -21,10 +21,17 @@ GraphParts netOf(std::vector<std::string> nodes) {
           .outputs = {valueInfo("y", kFloat, {4})}};
 }
 
-Result<onnx::Model> inlined(const std::string& bytes) {
-  ALLOT_TRY(onnx::Model model, onnx::parseModel(bytes));
-  ALLOT_CHECK(onnx::inlineFunctions(model));
-  return model;
+// A model and the bytes that it points into.
+struct Inlined {
+  std::unique_ptr<std::string> bytes;
+  onnx::Model model;
+};
+
+Result<Inlined> inlined(std::string bytes) {
+  Inlined result{std::make_unique<std::string>(std::move(bytes)), {}};
+  ALLOT_TRY(result.model, onnx::parseModel(*result.bytes));
+  ALLOT_CHECK(onnx::inlineFunctions(result.model));
+  return result;
 }
 
 std::string errorOf(const std::string& bytes) {
@@ -76,13 +83,15 @@ TEST(OnnxFunctions, AttributesComeFromTheCallOrTheDefault) {
     auto result = inlined(
         model(netOf({node("Soft", {"x"}, {"y"}, own("call", std::move(attributes)))}), {function(part)}));
     EXPECT_TRUE(result) << result.error().text();
-    return result->graph.nodes;
+    return std::move(*result);
   };
-  const auto given = read({attribute("side", 1), attribute("must", 2)});
+  const Inlined with = read({attribute("side", 1), attribute("must", 2)});
+  const auto& given = with.model.graph.nodes;
   ASSERT_EQ(given.size(), 2u);
   EXPECT_EQ(given[0].integer("axis", -1), 1);
   EXPECT_EQ(given[1].integer("axis", -1), 2);
-  const auto defaults = read({});
+  const Inlined without = read({});
+  const auto& defaults = without.model.graph.nodes;
   EXPECT_EQ(defaults[0].integer("axis", -1), 7);
   // Neither given nor with a default: as if it were not written.
   EXPECT_EQ(defaults[1].find("axis"), nullptr);
@@ -94,20 +103,20 @@ TEST(OnnxFunctions, InnerNamesNeverMeetOthers) {
       netOf({node("Relu", {"x"}, {"call/b"}), node("Twice", {"call/b"}, {"y"}, own("call"))});
   const auto result = inlined(model(net, {function(kTwice)}));
   ASSERT_TRUE(result) << result.error().text();
-  ASSERT_EQ(result->graph.nodes.size(), 3u);
-  EXPECT_EQ(result->graph.nodes[1].inputs[0], "call/b");
-  EXPECT_EQ(result->graph.nodes[1].outputs[0], "call/b_2");
-  EXPECT_EQ(result->graph.nodes[2].inputs[0], "call/b_2");
+  ASSERT_EQ(result->model.graph.nodes.size(), 3u);
+  EXPECT_EQ(result->model.graph.nodes[1].inputs[0], "call/b");
+  EXPECT_EQ(result->model.graph.nodes[1].outputs[0], "call/b_2");
+  EXPECT_EQ(result->model.graph.nodes[2].inputs[0], "call/b_2");
 }
 
 TEST(OnnxFunctions, OutputsThatAreInputsAreCopied) {
   const FunctionParts same{.name = "Same", .inputs = {"a"}, .outputs = {"a"}};
   const auto result = inlined(model(netOf({node("Same", {"x"}, {"y"}, own("call"))}), {function(same)}));
   ASSERT_TRUE(result) << result.error().text();
-  ASSERT_EQ(result->graph.nodes.size(), 1u);
-  EXPECT_EQ(result->graph.nodes[0].op_type, "Identity");
-  EXPECT_EQ(result->graph.nodes[0].inputs[0], "x");
-  EXPECT_EQ(result->graph.nodes[0].outputs[0], "y");
+  ASSERT_EQ(result->model.graph.nodes.size(), 1u);
+  EXPECT_EQ(result->model.graph.nodes[0].op_type, "Identity");
+  EXPECT_EQ(result->model.graph.nodes[0].inputs[0], "x");
+  EXPECT_EQ(result->model.graph.nodes[0].outputs[0], "y");
 }
 
 TEST(OnnxFunctions, AbsentInputsStayAbsent) {
@@ -115,7 +124,7 @@ TEST(OnnxFunctions, AbsentInputsStayAbsent) {
       .name = "Cut", .inputs = {"a", "low"}, .outputs = {"c"}, .nodes = {node("Clip", {"a", "low"}, {"c"})}};
   const auto result = inlined(model(netOf({node("Cut", {"x"}, {"y"}, own("call"))}), {function(clip)}));
   ASSERT_TRUE(result) << result.error().text();
-  EXPECT_EQ(result->graph.nodes[0].inputs[1], "");
+  EXPECT_EQ(result->model.graph.nodes[0].inputs[1], "");
 }
 
 TEST(OnnxFunctions, BodiesInFunctionsAreRenamedToo) {
@@ -135,8 +144,8 @@ TEST(OnnxFunctions, BodiesInFunctionsAreRenamedToo) {
   net.inputs.push_back(valueInfo("flag", kBool, {}));
   const auto result = inlined(model(net, {function(part), function(kTwice)}));
   ASSERT_TRUE(result) << result.error().text();
-  ASSERT_EQ(result->graph.nodes.size(), 1u);
-  const onnx::Node& choice = result->graph.nodes[0];
+  ASSERT_EQ(result->model.graph.nodes.size(), 1u);
+  const onnx::Node& choice = result->model.graph.nodes[0];
   EXPECT_EQ(choice.name, "call/if");
   EXPECT_EQ(choice.inputs[0], "flag");
   const onnx::Graph& then_branch = *choice.find("then_branch")->graph;
