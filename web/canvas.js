@@ -35,7 +35,7 @@ export function lastPart(name) {
 
 /** @param {CanvasRenderingContext2D} context @param {string} text @param {number} width */
 export function fitText(context, text, width) {
-  if (width < 12) return "";
+  if (width < 5) return "";
   if (context.measureText(text).width <= width) return text;
   let low = 0;
   let high = text.length;

@@ -312,11 +312,12 @@ export class Timeline {
         context.strokeRect(left, y, Math.max(2, wide - gap), h);
         context.lineWidth = 1;
       }
-      if (wide > 26 && row.tint[i] !== kTint.hatched) {
+      if (wide > 12 && row.tint[i] !== kTint.hatched) {
         const seen = Math.max(left, this.gutter);
-        const text = fitText(context, lastPart(row.name(i)), Math.min(right, this.width) - seen - 10);
+        const inset = wide > 26 ? 5 : 3;
+        const text = fitText(context, lastPart(row.name(i)), Math.min(right, this.width) - seen - 2 * inset);
         context.fillStyle = row.tint[i] === kTint.light ? colours.text : colours.deviceText[tone];
-        if (text) context.fillText(text, seen + 5, y + h / 2 + 0.5);
+        if (text) context.fillText(text, seen + inset, y + h / 2 + 0.5);
       }
     }
     context.restore();
