@@ -10,6 +10,7 @@
 #include <map>
 
 #include "allot/solve.h"
+#include "solve/collector.h"
 #include "support/random_models.h"
 
 int main(int argc, char** argv) {
@@ -29,7 +30,6 @@ int main(int argc, char** argv) {
   std::size_t compared = 0;
   for (std::uint64_t seed = 0; seed < problems; ++seed) {
     const Problem problem = randomModels(seed, 2 + seed % 4, 4 + seed % 7);
-    run.solver.clear();
     const SolveOutcome ours = solve(problem, run);
     wrong += ours.message.empty() ? 0 : 1;
     planned += ours.plan.hasPlan() ? 1 : 0;
@@ -39,17 +39,19 @@ int main(int argc, char** argv) {
     for (const Solver& solver : solvers()) {
       if (solver.name == "packing") break;  // rules in use today come first
       if (!solver.accepts(problem)) continue;
-      run.solver = solver.name;
-      const Plan theirs = solve(problem, run).plan;
-      if (!theirs.hasPlan()) continue;
-      Tally& tally = rules[run.solver];
+      const Budget budget(run, nullptr);
+      Collector collector(problem, budget, {});
+      solver.solve(problem, budget, collector);
+      const double theirs = collector.bestValue();
+      if (!std::isfinite(theirs)) continue;
+      Tally& tally = rules[std::string(solver.name)];
       ++tally.plans;
-      tally.ratio += theirs.value / ours.plan.value;
-      if (!(ours.plan.value <= theirs.value * (1 + 1e-12))) {
+      tally.ratio += theirs / ours.plan.value;
+      if (!(ours.plan.value <= theirs * (1 + 1e-12))) {
         ++tally.worse;
         ++worse;
       }
-      best = std::min(best, theirs.value);
+      best = std::min(best, theirs);
     }
     if (worse > 0 || (seed + 1) % 200 == 0)
       fmt::print(stderr, "{} problems, worse {} times\n", seed + 1, worse);
