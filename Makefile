@@ -34,7 +34,7 @@ helpers: packages ## Fetch the optional solvers HiGHS and CP-SAT (third_party/he
 
 bench: packages packages-bench ## Measure speed and print it against the goals
 	cmake --preset release -DALLOT_BUILD_BENCH=ON
-	cmake --build --preset release -j $(JOBS) --target allot_command allot_bench allot_make_large allot_reference_chain_dp
+	cmake --build --preset release -j $(JOBS) --target allot_command allot_bench allot_bench_completion allot_bench_online allot_make_large allot_reference_chain_dp
 	scripts/bench.sh build/release
 
 asan: packages ## Run all tests under the address and undefined-behaviour sanitizers

@@ -17,6 +17,10 @@ python3 "$scripts/bench-throughput.py" "$build"
 echo
 python3 "$scripts/bench-latency.py" "$build"
 echo
+"$build/bench/allot_bench_completion"
+echo
+"$build/bench/allot_bench_online"
+echo
 if [[ -x "$build/bench/allot_bench_flow" ]]; then
   "$build/bench/allot_bench_flow"
 else

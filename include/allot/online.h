@@ -36,7 +36,7 @@ struct OnlineOptions {
   std::uint32_t max_moves = kAnyMoves;  // by re-plan; ops that cannot stay do not count
   double move_cost = 0;                 // what moving a resident byte adds to the value
   bool ends_reported = false;           // an op runs until its end is reported, not until the predicted time
-  std::uint64_t work = 18'000;          // pairs of ops and devices that a re-plan may look at
+  std::uint64_t work = 16'000;          // pairs of ops and devices that a re-plan may look at
 };
 
 enum class EventKind : std::uint8_t { kArrive, kLeave, kFail, kReturn, kSlow, kTime, kEnd };

@@ -129,7 +129,8 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
       proven = true;
       proof = fmt::format("{}: {}", solver.name, result.proof);
     }
-    if (!run.robust) lessenIdleOf(problem, budget, collector);
+    // A rule run alone is shown as it is.
+    if (only == nullptr && !run.robust) lessenIdleOf(problem, budget, collector);
     if (proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(problem, budget);
   }
   outcome.method = only != nullptr ? std::string(only->summary) : chosenMethod(problem);

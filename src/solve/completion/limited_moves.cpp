@@ -119,13 +119,14 @@ SolveOutcome solveLimited(const Problem& problem, const RunOptions& run, const P
   collector.bound(outcome.plan.hasPlan() ? outcome.plan.bound : lowerBound(problem),
                   "bound without the limit");
   MoveCurve curve(problem, base, most);
-  Plan first = *start;
-  first.modes = problem.modes;
-  curve.offer(first);
-  Plan assigned;  // the start's devices in an order of our own
-  assigned.modes = problem.modes;
-  assigned.assignment = base;
-  curve.offer(std::move(assigned));
+  Plan given;  // decisions only: what the file claims besides is not ours to repeat
+  given.modes = problem.modes;
+  given.assignment = base;
+  curve.offer(given);
+  given.start = start->start;
+  given.end = start->end;
+  given.transfers = start->transfers;
+  curve.offer(std::move(given));
   if (outcome.plan.hasPlan()) curve.offer(outcome.plan);
   const bool all = tryAllMoves(problem, base, most, curve, budget);
   if (!all) {
@@ -142,7 +143,7 @@ SolveOutcome solveLimited(const Problem& problem, const RunOptions& run, const P
     }
   }
   if (const Plan* best = curve.best(curve.size() - 1); best != nullptr)
-    collector.plan(*best, best->solver.empty() || best->solver == outcome.plan.solver ? kName : best->solver);
+    collector.plan(*best, kName);
   const WalkLimit limit{base, most};
   if (!run.robust) lessenIdleOf(problem, budget, collector, &limit);
   if (curve_out != nullptr) {

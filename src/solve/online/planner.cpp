@@ -29,7 +29,8 @@ std::vector<std::uint32_t> Planner::window() const {
     if (job.waiting == 0) continue;
     keys.emplace_back(job.report.weight > 0 ? job.work / job.report.weight : kNever, j);
   }
-  const std::uint64_t most = std::max<std::uint64_t>(1, world_.options.work / world_.devices.size());
+  const std::uint64_t most =
+      std::max<std::uint64_t>(1, world_.options.work / (passes() * world_.devices.size()));
   if (keys.size() > most) {
     std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(most), keys.end());
     keys.resize(most);
@@ -69,7 +70,7 @@ void Planner::resetTimes() {
 bool Planner::affords(const std::vector<std::uint32_t>& order) const {
   std::uint64_t looks = 0;
   for (const std::uint32_t j : order) looks += world_.jobs[j].waiting * facts_.size();
-  return looks <= work_left_;
+  return passes() * looks <= work_left_;
 }
 
 FuturePlan Planner::plan(const std::vector<std::uint32_t>& last_order, double& kept_value) {

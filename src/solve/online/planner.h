@@ -70,6 +70,8 @@ class Planner {
   std::vector<std::uint32_t> place_;  // by job: its place among the shortest, from 1; else 0
   std::vector<std::uint32_t> crossing_;
 
+  // A plan with too many moves is made twice.
+  std::uint64_t passes() const { return world_.options.max_moves == OnlineOptions::kAnyMoves ? 1 : 2; }
   std::vector<std::uint32_t> window() const;
   std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& last,
                                     const std::vector<std::uint32_t>& shortest);
