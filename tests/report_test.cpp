@@ -11,7 +11,7 @@
 #include "allot/solve.h"
 #include "base/json_reader.h"
 #include "command_support.h"
-#include "report/demo_problem.h"
+#include "report/demo_models.h"
 #include "report/html_report.h"
 #include "report/report_columns.h"
 #include "report/report_stages.h"
@@ -288,7 +288,7 @@ TEST(Report, IsSmall) {
 class ReportCommand : public CommandTest {};
 
 TEST_F(ReportCommand, WritesTheFileAndSaysHowToOpenIt) {
-  const auto problem = demoProblem();
+  const auto problem = demoLanguageModel();
   ASSERT_TRUE(problem);
   save("demo.json", writeProblem(*problem));
   ASSERT_EQ(runCommand("plan demo.json --goal throughput --work-limit 300 -q -o plan.json").code % 5, 0);
