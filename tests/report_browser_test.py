@@ -340,13 +340,17 @@ class Report(unittest.TestCase):
         path = self.report("5000", lambda: problems.problem(5000))
         self.assertLess(os.path.getsize(path), 3 << 20)
         paints, searches = [], []
+        self.page.call("Performance.enable", timeDomain="threadTicks")
         while not paints or (min(paints) >= 1000 and len(paints) < 6):
+            # The count may go on or start anew with a page; behind an empty one both are the same.
+            self.page.call("Page.navigate", url="about:blank")
+            before = self.thread_seconds()
             self.open(path)
             paints.append(self.page.run("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+            drawing = self.thread_seconds() - before
         # Until the rows are in the page and laid out. Processor time of the page's thread as well: other work on the machine is
         # none of the report's.
         needles = ("layers.77/mlp", "softmax", "gpu-c", "layers.416", "/model/layers.1")
-        self.page.call("Performance.enable", timeDomain="threadTicks")
         before = self.thread_seconds()
         for needle in needles:
             searches.append(self.page.run(f"""(() => {{
@@ -359,12 +363,14 @@ class Report(unittest.TestCase):
             }})()"""))
         work = 1000 * (self.thread_seconds() - before) / len(needles)
         self.page.call("Performance.disable")
-        print(f"5,000 ops: {os.path.getsize(path)} bytes, first paint {min(paints):.0f} ms, search {min(searches):.1f} to {max(searches):.1f} ms, "
-              f"{work:.1f} ms of processor time")
+        print(f"5,000 ops: {os.path.getsize(path)} bytes, first paint {min(paints):.0f} ms, search {min(searches):.1f} to {max(searches):.1f} ms; "
+              f"processor time: all sections {1000 * drawing:.0f} ms, a search {work:.1f} ms")
         self.assertGreater(work, 0)
         self.assertLess(work, 100)
-        self.assertLess(min(searches), 100)
-        self.assertLess(min(paints), 1000)
+        self.assertLess(drawing, 1)
+        # With more to run than there are cores, the clock measures the others.
+        if os.getloadavg()[0] <= 2 * os.cpu_count():
+            self.assertLess(min(paints), 1000)
 
     def test_two_hundred_thousand_ops_open_collapsed(self):
         path = self.report("200000", lambda: problems.problem(200000))
