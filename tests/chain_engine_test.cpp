@@ -7,9 +7,11 @@
 #include "allot/allot.h"
 #include "allot/prove.h"
 #include "allot/table.h"
+#include "base/random.h"
 #include "support/random_pipeline.h"
 #include "support/random_problem.h"
 #include "support/scale.h"
+#include "support/stop_time.h"
 #include "support/wide_graphs.h"
 
 namespace allot {
@@ -212,6 +214,30 @@ TEST(ChainTable, NeedsChains) {
   modes.contiguity = Contiguity::kNone;
   ASSERT_TRUE(problem.setModes(modes));
   EXPECT_FALSE(compositionTable(problem, {}));
+}
+
+// Nearly every op of a long chain is a barrier, with many arrivals and short walks between them.
+TEST(ChainEngine, StopsOnLongChains) {
+  Problem problem;
+  Random random(5);
+  problem.cluster.classes = {{.name = "fast"}, {.name = "slow"}, {.name = "cpu", .kind = DeviceKind::kCpu}};
+  for (std::uint32_t d = 0; d < 9; ++d)
+    problem.cluster.devices.push_back(
+        {.name = "d" + std::to_string(d), .cls = ClassId(d / 4), .memory_bytes = {}, .host = {}});
+  constexpr std::size_t kOps = 5000;
+  for (std::size_t i = 0; i < kOps; ++i) {
+    problem.graph.addOp("o" + std::to_string(i));
+    for (const std::uint32_t most : {100, 200, 1000}) problem.op_seconds.push_back(1 + random.below(most));
+  }
+  for (std::size_t i = 0; i + 1 < kOps; ++i) {
+    const OpId next(i + 1);
+    problem.addTensor(OpId(i), {&next, 1}, 1, 1 + random.below(10));
+  }
+  problem.modes.goal = Goal::kThroughput;
+  ASSERT_TRUE(problem.finish());
+  RunOptions run = chainOnly();
+  run.time_limit_seconds = 60;
+  EXPECT_LT(stopAfter(problem, run, 0.5).seconds, kStopAllowance);
 }
 
 TEST(Prove, ProvesASmallOptimumByAnotherRoute) {

@@ -21,6 +21,12 @@ struct ChainShared {
   std::atomic<bool> stop{false};  // out of time or pairs
   std::atomic<bool> full{false};  // the table must grow
   std::atomic<std::uint64_t> pairs{0};
+
+  // Looks at the clock.
+  bool stopped() {
+    if (!stop.load(std::memory_order_relaxed) && budget.stopped()) stop = true;
+    return stop.load(std::memory_order_relaxed);
+  }
 };
 
 // Which nets of a barrier count: those among what is placed before it, those ahead, or both.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <tuple>
 
@@ -109,7 +110,7 @@ class ChainRun {
     for (;;) {
       for (Walker& walker : walkers_) walker.pairs = 0;
       crew_.run(n, [&](std::size_t worker, std::size_t i, const WalkPart* part) {
-        if (shared_.stop || shared_.full) return;
+        if (shared_.stopped() || shared_.full) return;
         walkers_[worker].begin(i, part);
         task(walkers_[worker], i);
       });
@@ -214,6 +215,7 @@ class ChainRun {
       Group& group = groups[g];
       double value = kInfinity, resident = kInfinity;
       for (std::size_t i = first[g]; i < first[g + 1]; ++i) {
+        if (i % 256 == 0 && shared_.stopped()) return;
         const Ranked& r = ranked[i];
         if (value <= r.figures[kValue] && resident <= r.figures[kResident] &&
             std::any_of(group.members.rbegin(), group.members.rend(),
@@ -226,6 +228,7 @@ class ChainRun {
     });
     std::vector<std::vector<std::uint32_t>> kept(groups.size());
     crew_.run(groups.size(), [&](std::size_t, std::size_t g, const WalkPart*) {
+      if (shared_.stopped()) return;
       const Ranked& head = groups[g].members.front();
       std::vector<const Group*> others;
       for (std::size_t o = 0; o < g; ++o) {
@@ -233,7 +236,9 @@ class ChainRun {
         if (other.option == head.option && search_.covers(other.state, head.state))
           others.push_back(&groups[o]);
       }
-      for (const Ranked& r : groups[g].members) {
+      for (std::size_t i = 0; i < groups[g].members.size(); ++i) {
+        if (i % 256 == 255 && shared_.stopped()) return;
+        const Ranked& r = groups[g].members[i];
         const bool beaten =
             std::any_of(others.begin(), others.end(), [&](const Group* o) { return beatenBy(*o, r); });
         if (!beaten) kept[g].push_back(r.index);
@@ -253,7 +258,9 @@ class ChainRun {
     const auto last = static_cast<std::size_t>(end - group.members.begin()) - 1;
     if (group.least_value[last] > r.figures[kValue] || group.least_resident[last] > r.figures[kResident])
       return false;
-    return std::any_of(group.members.begin(), end, [&](const Ranked& other) { return other.beats(r); });
+    // From the back: with few figures that count, the last member has the least of the others.
+    return std::any_of(std::make_reverse_iterator(end), group.members.rend(),
+                       [&](const Ranked& other) { return other.beats(r); });
   }
 
   bool contains(const std::uint64_t* larger, const std::uint64_t* smaller) const {

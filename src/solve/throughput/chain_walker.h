@@ -124,7 +124,7 @@ class ChainWalker {
   bool goOn() {
     if (shared_.stop.load(std::memory_order_relaxed) || shared_.full.load(std::memory_order_relaxed))
       return false;
-    if (shared_.budget.stopped() || shared_.pairs.fetch_add(4096) > shared_.max_pairs) {
+    if (shared_.stopped() || shared_.pairs.fetch_add(4096) > shared_.max_pairs) {
       shared_.stop = true;
       return false;
     }
