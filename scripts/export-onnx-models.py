@@ -103,7 +103,7 @@ def export(torch, transformers, name, dynamo, path):
     else:
         axes = {key: dict(enumerate(symbols)) for key, symbols in varying.items()}
         torch.onnx.export(FirstOutput(), values, path, dynamo=False, dynamic_axes=axes, input_names=names,
-                          output_names=["output"], opset_version=17)
+                          output_names=["output"], opset_version=17, verbose=False)
 
 
 def main():
@@ -111,7 +111,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("names", nargs="*", help=f"of {', '.join(MODELS)}; all without")
     parser.add_argument("--exporter", choices=["dynamo", "script"], action="append", help="both without")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     try:
         import torch
         import transformers

@@ -25,6 +25,7 @@ void foldAbs(Site& site);
 void foldFloor(Site& site);
 void foldCeil(Site& site);
 void foldRound(Site& site);
+void foldRelu(Site& site);
 void foldSqrt(Site& site);
 void foldReciprocal(Site& site);
 void foldNot(Site& site);

@@ -252,6 +252,12 @@ void foldRound(Site& site) {
   each(site, kSameWhole, [](double a) { return std::nearbyint(a); });
 }
 
+void foldRelu(Site& site) {
+  each(
+      site, [](std::int64_t a) { return std::max<std::int64_t>(a, 0); },
+      [](double a) { return std::isnan(a) ? a : std::max(a, 0.0); });
+}
+
 void foldSqrt(Site& site) {
   each(
       site, [](std::int64_t) { return kHole; }, [](double a) { return std::sqrt(a); });

@@ -35,7 +35,7 @@ std::span<const OpRow> standardRows() {
       {"", "Not", sameShape, foldNot, perElement, 1},
       {"", "PRelu", sameShape, nullptr, perElement, 2},
       {"", "Reciprocal", sameShape, foldReciprocal, perElement, 1},
-      {"", "Relu", sameShape, nullptr, perElement, 1},
+      {"", "Relu", sameShape, foldRelu, perElement, 1},
       {"", "Round", sameShape, foldRound, perElement, 1},
       {"", "Selu", sameShape, nullptr, perElement, 5},
       {"", "Shrink", sameShape, nullptr, perElement, 3},
