@@ -253,6 +253,11 @@ class Assembler {
 
   Result<void> addWeights() {
     std::vector<OpId> first_reader(value_name_.size());
+    std::vector<std::uint32_t> readers(value_name_.size(), 0);
+    for (std::size_t i = 0; i < nodeCount(); ++i) {
+      if (!live_[i]) continue;
+      for (const std::uint32_t value : reads_[i]) ++readers[value];
+    }
     joined_ = UnionFind(out().opCount());
     for (std::size_t i = 0; i < nodeCount(); ++i) {
       if (!live_[i]) continue;
@@ -263,7 +268,8 @@ class Assembler {
         if (!constant_[value]) continue;
         if (!stored_[value]) addUnknown(value);
         const std::int64_t bytes = stored_[value].value_or(0);
-        if (bytes >= kSharedBytes && first_reader[value].valid()) {
+        const bool tied = bytes >= kSharedBytes && readers[value] <= kMostTied;
+        if (tied && first_reader[value].valid()) {
           joined_.join(static_cast<std::uint32_t>(first_reader[value].index()),
                        static_cast<std::uint32_t>(op));
           continue;

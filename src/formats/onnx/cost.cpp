@@ -1,6 +1,7 @@
 #include "formats/onnx/cost.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "formats/onnx/op_table.h"
 
@@ -68,11 +69,16 @@ void addTraffic(const CostSite& site, Traffic traffic, NodeCost& cost) {
   }
   cost.written_bytes = saturated(cost.written_bytes, written);
   if (traffic == Traffic::kOutputs) return;
+  // Few inputs are compared one by one; hostile nodes have tens of thousands.
+  constexpr std::size_t kFew = 16;
+  std::unordered_set<std::string_view> seen;
   for (std::size_t at = 0; at < site.inputs.size(); ++at) {
     const std::string_view name = site.node->inputs[at];
     if (name.empty()) continue;
     const auto earlier = site.node->inputs.begin() + static_cast<std::ptrdiff_t>(at);
-    if (std::find(site.node->inputs.begin(), earlier, name) != earlier) continue;
+    if (site.inputs.size() > kFew ? !seen.insert(name).second
+                                  : std::find(site.node->inputs.begin(), earlier, name) != earlier)
+      continue;
     if (at == 0 && traffic == Traffic::kOutput) {
       const auto whole = site.inputs[0] != nullptr ? site.inputs[0]->bytes() : std::nullopt;
       cost.read_bytes = saturated(cost.read_bytes, whole ? std::min(*whole, written) : written);

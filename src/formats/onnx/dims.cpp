@@ -180,7 +180,8 @@ class Binder {
       for (const std::string& name : names) add(name);
       if (expression.value(dims_)) continue;
       for (const std::string& name : names) {
-        if (!dims_.contains(name) && missing_.insert(name).second) missing_order_.push_back(name);
+        if (!dims_.contains(name) && missing_.insert(name).second)
+          missing_order_.push_back({name, fmt::format("axis {} of {}", axis, input.name)});
       }
       if (std::all_of(names.begin(), names.end(), [&](const auto& name) { return dims_.contains(name); }))
         impossible_ = std::string(dim.symbol);
@@ -190,8 +191,8 @@ class Binder {
   Result<void> checkMissing() const {
     if (!missing_order_.empty()) {
       std::string names, command;
-      for (const std::string& name : missing_order_) {
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+      for (const auto& [name, place] : missing_order_) {
+        names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", name, place);
         command += fmt::format("{}{}", command.empty() ? "" : " ", argumentOf(name));
       }
       return badInput("inputs", fmt::format("dimensions without a value: {}", names),
@@ -252,7 +253,9 @@ class Binder {
   Dims dims_;
   std::unordered_map<std::string_view, std::optional<std::int64_t>> values_;
   std::set<std::string> known_, missing_;
-  std::vector<std::string> order_, missing_order_;  // as they come in the file
+  std::vector<std::string> order_;  // as they come in the file
+  std::vector<std::pair<std::string, std::string>>
+      missing_order_;  // the same, with the place of the first use
   std::string impossible_;
 };
 

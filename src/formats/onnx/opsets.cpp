@@ -3,40 +3,10 @@
 #include <fmt/format.h>
 
 #include "formats/onnx/functions.h"
+#include "formats/onnx/op_table.h"
 
 namespace allot::onnx {
 namespace {
-
-// Operators of the domain ai.onnx that any version up to kNewestOpset has (docs/Operators.md of ONNX 1.23).
-// With a blank before and after each.
-constexpr std::string_view kOperators =
-    " Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool "
-    "BatchNormalization Bernoulli BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor "
-    "BlackmanWindow Cast CastLike Ceil Celu CenterCropPad Clip Col2Im Compress Concat "
-    "ConcatFromSequence Constant ConstantOfShape Conv ConvInteger ConvTranspose Cos Cosh CumProd "
-    "CumSum DFT DeformConv DepthToSpace DequantizeLinear Det Div Dropout DynamicQuantizeLinear Einsum "
-    "Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather GatherElements GatherND Gelu Gemm "
-    "GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual GridSample "
-    "GroupNormalization HammingWindow HannWindow HardSigmoid HardSwish Hardmax Identity If "
-    "ImageDecoder InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less "
-    "LessOrEqual Log LogSoftmax Loop LpNormalization LpPool MatMul MatMulInteger Max MaxPool "
-    "MaxRoiPool MaxUnpool Mean MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Multinomial "
-    "Neg NegativeLogLikelihoodLoss NonMaxSuppression NonZero Not OneHot Optional OptionalGetElement "
-    "OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization "
-    "RNN RandomNormal RandomNormalLike RandomUniform RandomUniformLike Range Reciprocal ReduceL1 "
-    "ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-    "ReduceSumSquare RegexFullMatch Relu Reshape Resize ReverseSequence RoiAlign RotaryEmbedding "
-    "Round STFT Scan Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct "
-    "SequenceEmpty SequenceErase SequenceInsert SequenceLength SequenceMap Shape Shrink Sigmoid Sign "
-    "Sin Sinh Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split "
-    "SplitToSequence Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub Sum Swish Tan Tanh "
-    "TensorScatter TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze "
-    "Upsample Where Xor ";
-
-bool isKnown(std::string_view op_type) {
-  return op_type.find(' ') == std::string_view::npos &&
-         kOperators.find(fmt::format(" {} ", op_type)) != std::string_view::npos;
-}
 
 // The first node of the standard domain that passes the test, bodies included, or null.
 template <class Test>
@@ -69,7 +39,7 @@ Result<void> checkOpsets(const Model& model, Warnings& warnings) {
                     "check that the file is complete, or export the model again");
   }
   if (version <= kNewestOpset) return {};
-  const auto unknown_type = [](const Node& node) { return !isKnown(node.op_type); };
+  const auto unknown_type = [](const Node& node) { return findOp("", node.op_type) == nullptr; };
   if (const Node* unknown = findStandard(model.graph, unknown_type))
     return badInput(
         "opset_import",

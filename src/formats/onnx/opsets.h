@@ -8,11 +8,11 @@
 
 namespace allot::onnx {
 
-inline constexpr std::int64_t kNewestOpset = 26;
+inline constexpr std::int64_t kNewestOpset = 28;
 
 // Looks at the version of the standard operators. Fails where they are used and none is said. One newer than
-// kNewestOpset is a warning if all standard operators of the model were there before, else an error that
-// names one that was not.
+// kNewestOpset is a warning if the operator table has all standard operators of the model, else an error that
+// names one that it has not.
 Result<void> checkOpsets(const Model& model, Warnings& warnings);
 
 }  // namespace allot::onnx

@@ -259,8 +259,13 @@ std::optional<std::int64_t> Value::elements() const {
 }
 
 std::optional<std::int64_t> Value::bytes() const {
-  const auto count = elements();
+  auto count = elements();
   const int bits = bitsOf(element);
+  if (kind == Type::Kind::kSequence) {
+    if (length < 0) return std::nullopt;
+    if (count && *count > 0 && length > kMostElements / *count) return kMostElements;
+    if (count) *count *= length;
+  }
   if (!count || bits <= 0) return std::nullopt;
   if (*count > kMostElements / bits) return kMostElements;
   return (*count * bits + 7) / 8;
