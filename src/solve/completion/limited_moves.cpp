@@ -21,6 +21,7 @@ constexpr std::size_t kWalks = 4;
 constexpr std::size_t kMemory = 200;           // steps that a walk looks back
 constexpr std::uint64_t kVisits = 20'000'000;  // ops and edges visited by a walk
 constexpr double kFreeShare = 0.4;             // of the time, for the problem without the limit
+constexpr double kAddShare = 0.2;              // for moves added one by one
 constexpr int kPatience = 3;                   // rounds without gain
 
 SolveOutcome refused(const Problem& problem, std::string message) {
@@ -131,6 +132,7 @@ SolveOutcome solveLimited(const Problem& problem, const RunOptions& run, const P
   const bool all = tryAllMoves(problem, base, most, curve, budget);
   if (!all) {
     if (outcome.plan.hasPlan()) takeMovesBack(problem, outcome.plan, base, curve, budget);
+    addMoves(problem, base, most, curve, budget.slice(kAddShare * run.time_limit_seconds));
     const std::size_t last = curve.size() - 1;
     for (std::size_t point = 0; point < curve.size(); ++point) {
       // Later points start from the plans of earlier ones; the last one is what is asked for and gets half.
@@ -142,8 +144,7 @@ SolveOutcome solveLimited(const Problem& problem, const RunOptions& run, const P
       walkAt(problem, base, point, curve, part);
     }
   }
-  if (const Plan* best = curve.best(curve.size() - 1); best != nullptr)
-    collector.plan(*best, kName);
+  if (const Plan* best = curve.best(curve.size() - 1); best != nullptr) collector.plan(*best, kName);
   const WalkLimit limit{base, most};
   if (!run.robust) lessenIdleOf(problem, budget, collector, &limit);
   if (curve_out != nullptr) {

@@ -50,6 +50,12 @@ class MoveCurve {
 void takeMovesBack(const Problem& problem, const Plan& plan, std::span<const DeviceId> base, MoveCurve& curve,
                    const Budget& budget);
 
+// Moves units one by one, each time the one that gains most when the models are then placed one after
+// another, the shortest first, in the times that those before leave free: a walk keeps the order on a device
+// and does not see that a model which got faster should go first there. Offers what it has after each move.
+void addMoves(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most, MoveCurve& curve,
+              const Budget& budget);
+
 // Looks at every placement within the limit; false where they are too many, or time ran out.
 bool tryAllMoves(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most, MoveCurve& curve,
                  const Budget& budget);

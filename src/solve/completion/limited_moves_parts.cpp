@@ -1,8 +1,12 @@
-// Two ways to plans with few moves: taking moves of a good plan back, and trying all placements.
+// Three ways to plans with few moves: taking moves of a good plan back, adding them to the start, and trying
+// all placements.
 #include <algorithm>
 #include <numeric>
 
+#include "allot/evaluate.h"
 #include "evaluate/sweep.h"
+#include "solve/baselines/list_schedule.h"
+#include "solve/baselines/ranks.h"
 #include "solve/completion/limited_moves.h"
 #include "solve/completion/state_search.h"
 
@@ -12,6 +16,7 @@ namespace {
 constexpr std::size_t kRounds = 24;  // in which moves are taken back
 constexpr std::size_t kMostPlacements = 3000;
 constexpr std::size_t kMostOps = 12;
+constexpr std::uint64_t kMostAddedPlans = 1'000'000;
 constexpr std::size_t kMostStates = 200'000;
 constexpr double kRounding = 1e-10;
 
@@ -68,6 +73,75 @@ class Placements {
 };
 
 }  // namespace
+
+void addMoves(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most, MoveCurve& curve,
+              const Budget& budget) {
+  const OpGraph& graph = problem.graph;
+  std::vector<DeviceId> assignment(base.begin(), base.end());
+  const auto put = [&](UnitId unit, DeviceId device) {
+    for (const OpId op : problem.unitOps(unit)) assignment[op.index()] = device;
+  };
+  const std::vector<double> rank =
+      baseline::upwardRank(problem, baseline::meanOpSeconds(problem), baseline::meanTransferSeconds(problem));
+  const double longest = std::max(1e-300, *std::max_element(rank.begin(), rank.end()));
+  // The plan of the present assignment, models by their time there or at best; none where memory or time does
+  // not suffice.
+  const std::vector<double> least = baseline::leastOpSeconds(problem);
+  const auto planOfAssignment = [&](bool by_least) -> std::optional<Plan> {
+    std::vector<std::pair<double, std::size_t>> work(graph.modelCount());
+    for (std::size_t m = 0; m < work.size(); ++m) work[m] = {0, m};
+    for (std::size_t i = 0; i < assignment.size(); ++i)
+      work[graph.op_model[i].index()].first +=
+          by_least ? least[i] : problem.opSeconds(OpId(i), assignment[i]);
+    for (auto& [seconds, m] : work) {
+      const double weight = problem.model_weight[m];
+      seconds = weight > 0 ? problem.model_release[m] + seconds / weight : kCannotRun;
+    }
+    std::sort(work.begin(), work.end());
+    std::vector<double> place(work.size());
+    for (std::size_t k = 0; k < work.size(); ++k) place[work[k].second] = static_cast<double>(k);
+    const auto key = [&](OpId op, double) {
+      return place[graph.op_model[op.index()].index()] + 0.99 * (1 - rank[op.index()] / longest);
+    };
+    const auto cost = [&](OpId op, DeviceId device, double) {
+      return assignment[op.index()] == device ? 0 : kCannotRun;
+    };
+    baseline::ListOutcome outcome = baseline::scheduleList(problem, budget, key, cost);
+    if (!outcome.plan || outcome.plan->assignment != assignment) return std::nullopt;
+    Evaluation evaluated = evaluate(problem, std::move(*outcome.plan));
+    if (!evaluated.valid()) return std::nullopt;
+    return std::move(evaluated.plan);
+  };
+  std::uint64_t plans_left = budget.work_limit > 0 ? 10 * budget.work_limit : kMostAddedPlans;
+  std::uint32_t moves = 0;
+  while (moves < most) {
+    std::optional<Plan> best;
+    UnitId best_unit;
+    for (std::size_t u = 0; u < problem.unitCount(); ++u) {
+      const OpId op = problem.unitOps(UnitId(u)).front();
+      const DeviceId now = assignment[op.index()];
+      const auto size = static_cast<std::uint32_t>(problem.unitOps(UnitId(u)).size());
+      if (now != base[op.index()] || moves + size > most) continue;
+      for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+        if (DeviceId(d) == now || !problem.allowed(UnitId(u), DeviceId(d))) continue;
+        if (plans_left == 0 || budget.stopped()) return;
+        --plans_left;
+        put(UnitId(u), DeviceId(d));
+        for (const bool by_least : {false, true}) {
+          std::optional<Plan> next = planOfAssignment(by_least);
+          if (!next || (best && !(next->value < best->value))) continue;
+          best = std::move(next);
+          best_unit = UnitId(u);
+        }
+      }
+      put(UnitId(u), now);
+    }
+    if (!best) return;
+    put(best_unit, best->assignment[problem.unitOps(best_unit).front().index()]);
+    moves += static_cast<std::uint32_t>(problem.unitOps(best_unit).size());
+    curve.offer(std::move(*best));
+  }
+}
 
 void takeMovesBack(const Problem& problem, const Plan& plan, std::span<const DeviceId> base, MoveCurve& curve,
                    const Budget& budget) {
