@@ -271,12 +271,23 @@ Result<std::vector<OpId>> opsNamed(const Problem& problem, const std::string& wa
   return ops;
 }
 
+// A layer may have hundreds of ops: those that take longest are worth a table each.
+void keepLongest(const Problem& problem, const Plan& plan, std::vector<OpId>& ops) {
+  constexpr std::size_t kShown = 8;
+  if (ops.size() <= kShown) return;
+  const auto seconds = [&](OpId op) { return problem.opSeconds(op, plan.assignment[op.index()]); };
+  std::stable_sort(ops.begin(), ops.end(), [&](OpId a, OpId b) { return seconds(a) > seconds(b); });
+  ops.resize(kShown);
+}
+
 Result<int> explainPlan(const Arguments& arguments) {
   ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
   const Problem& problem = task.problem;
   ALLOT_CHECK(requireComplete(problem, task.plan, displayName(arguments.inputs.back())));
   ExplainRequest request;
   ALLOT_TRY(request.ops, opsNamed(problem, arguments.op));
+  const std::size_t asked = request.ops.size();
+  if (!arguments.verbose && !arguments.json) keepLongest(problem, task.plan, request.ops);
   const RunOptions& run = task.options.run;
   // A limit of the user's own is shared among the new plans.
   if (run.time_limit_seconds != RunOptions().time_limit_seconds) {
@@ -294,7 +305,11 @@ Result<int> explainPlan(const Arguments& arguments) {
   }
   const Explanation explanation = explain(problem, evaluation.plan, request);
   Printer printer(problem, evaluation.plan, explanation, arguments.verbose);
-  ALLOT_CHECK(print(arguments.json ? printer.json() : printer.text()));
+  std::string text = arguments.json ? printer.json() : printer.text();
+  if (request.ops.size() < asked)
+    text += fmt::format("\n  (the {} longest of {} ops of {}; -v shows all)\n", request.ops.size(), asked,
+                        arguments.op);
+  ALLOT_CHECK(print(text));
   return kExitOk;
 }
 
