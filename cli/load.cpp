@@ -120,7 +120,8 @@ Result<PackRule> packRuleOf(const std::string& text) {
 
 Result<void> checkStreams(const Arguments& arguments) {
   std::vector<std::string> all = arguments.inputs;
-  for (const std::string& path : {arguments.cluster, arguments.config, arguments.start, arguments.events}) all.push_back(path);
+  for (const std::string& path : {arguments.cluster, arguments.config, arguments.start, arguments.events})
+    all.push_back(path);
   if (std::count(all.begin(), all.end(), "-") > 1) {
     return usageError("-", "standard input can be read only once", "give all but one of the files by name");
   }
