@@ -21,7 +21,8 @@ Result<Problem> readOpChain(std::string_view text, const std::string& file, cons
                             const Cluster* cluster, Warnings& warnings);
 Result<Problem> readOpTypes(std::string_view text, const std::string& file, const ReadOptions& options,
                             const Cluster* cluster, Warnings& warnings);
-// An ONNX model; `file` also says in which folder its external data lies. The bytes must stay until it returns.
+// An ONNX model; `file` also says in which folder its external data lies. The bytes must stay until it
+// returns.
 Result<GraphFile> readOnnx(std::string_view bytes, const std::string& file, const ReadOptions& options,
                            Warnings& warnings);
 // Fails on what a compressed file begins with.
