@@ -60,7 +60,7 @@ std::string rowsJson(const Problem& problem, const std::vector<Row>& rows) {
   return out.take();
 }
 
-std::string rowsText(std::vector<Row> rows) {
+std::string rowsText(std::vector<Row> rows, bool verbose) {
   const auto worth = [](const Row& row) {
     return row.plan.hasPlan() ? row.plan.value : std::numeric_limits<double>::infinity();
   };
@@ -78,6 +78,13 @@ std::string rowsText(std::vector<Row> rows) {
     cells.push_back({row.solver, secondsText(plan.value), perSecondText(plan.value),
                      best > 0 ? fmt::format("{:.3f}", plan.value / best) : "1", secondsText(plan.bound),
                      percentText(plan.gap()), secondsText(plan.seconds), std::string(name(plan.status))});
+  }
+  if (verbose) {
+    cells.front().emplace_back();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Solver* solver = findSolver(rows[i].solver);
+      cells[i + 1].emplace_back(solver == nullptr ? "" : solver->summary);
+    }
   }
   return tableText(cells);
 }
@@ -142,7 +149,7 @@ Result<int> compare(const Arguments& arguments) {
   if (arguments.json) {
     ALLOT_CHECK(print(rowsJson(task.problem, rows)));
   } else {
-    ALLOT_CHECK(print(timesText(task.problem.costs) + rowsText(std::move(rows))));
+    ALLOT_CHECK(print(timesText(task.problem.costs) + rowsText(std::move(rows), arguments.verbose)));
   }
   if (any) return kExitOk;
   for (const std::string& fact : conflict.facts) {

@@ -60,17 +60,23 @@ Result<std::vector<Row>> race(const Problem& problem, RunOptions run, const std:
   return rows;
 }
 
+// Who uses the rule: the beginning of its summary.
+std::string whoseRule(std::string_view solver) {
+  const Solver* found = findSolver(solver);
+  return found == nullptr ? std::string() : std::string(found->summary.substr(0, found->summary.find(':')));
+}
+
 std::string raceText(Goal goal, const std::vector<Row>& rows) {
   const auto ours =
       std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.solver == "Allot"; });
-  std::vector<std::vector<std::string>> cells{{"solver", "value", "per second", "ratio"}};
+  std::vector<std::vector<std::string>> cells{{"solver", "value", "per second", "ratio", ""}};
   for (const Row& row : rows) {
     if (row.plan.hasPlan()) {
-      cells.push_back(
-          {row.solver, secondsText(row.plan.value), perSecondText(row.plan.value),
-           ours->plan.value > 0 ? fmt::format("{:.2f}", row.plan.value / ours->plan.value) : "1"});
+      cells.push_back({row.solver, secondsText(row.plan.value), perSecondText(row.plan.value),
+                       ours->plan.value > 0 ? fmt::format("{:.2f}", row.plan.value / ours->plan.value) : "1",
+                       whoseRule(row.solver)});
     } else {
-      cells.push_back({row.solver, "no valid plan", "-", "-"});
+      cells.push_back({row.solver, "no valid plan", "-", "-", whoseRule(row.solver)});
     }
   }
   std::string text =

@@ -61,7 +61,7 @@ class Reader {
 
   Result<void> readDevices() {
     Cluster& cluster = problem_.cluster;
-    cluster.classes = {{"acc", DeviceKind::kAccelerator}, {"cpu", DeviceKind::kCpu}};
+    cluster.classes = {{.name = "acc", .spec = {}}, {.name = "cpu", .kind = DeviceKind::kCpu, .spec = {}}};
     ALLOT_TRY(const std::int64_t accelerators, deviceTally(root_, "maxFPGAs"));
     ALLOT_TRY(const std::int64_t cpus, deviceTally(root_, "maxCPUs"));
     if (accelerators + cpus == 0)

@@ -67,8 +67,8 @@ std::string counted(std::size_t count, std::string_view what) {
 
 Cluster cpuAndGpu() {
   Cluster cluster;
-  cluster.classes.push_back({"cpu", DeviceKind::kCpu});
-  cluster.classes.push_back({"gpu", DeviceKind::kAccelerator});
+  cluster.classes.push_back({.name = "cpu", .kind = DeviceKind::kCpu, .spec = {}});
+  cluster.classes.push_back({.name = "gpu", .spec = {}});
   cluster.devices.push_back({"cpu0", ClassId(0), std::nullopt, HostId()});
   cluster.devices.push_back({"gpu0", ClassId(1), std::nullopt, HostId()});
   return cluster;

@@ -19,10 +19,10 @@ class Maker {
     problem_.model_release = {0};
     problem_.modes.goal = Goal::kThroughput;
     Cluster& cluster = problem_.cluster;
-    cluster.classes.push_back({.name = "fast", .kind = DeviceKind::kAccelerator});
+    cluster.classes.push_back({.name = "fast", .spec = {}});
     if (options.unlike) {
-      cluster.classes.push_back({.name = "slow", .kind = DeviceKind::kAccelerator});
-      cluster.classes.push_back({.name = "cpu", .kind = DeviceKind::kCpu});
+      cluster.classes.push_back({.name = "slow", .spec = {}});
+      cluster.classes.push_back({.name = "cpu", .kind = DeviceKind::kCpu, .spec = {}});
     }
     for (std::uint32_t d = 0; d < options.devices; ++d) {
       const std::size_t cls = options.unlike ? d % 2 : 0;
