@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "formats/onnx/half.h"
+
 namespace allot::onnx {
 namespace {
 
@@ -56,19 +58,6 @@ std::int64_t integerAt(std::string_view raw, ElementType type, std::size_t index
     default:
       return narrowInteger(raw, index, bitsOf(type), false);
   }
-}
-
-double halfToDouble(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int fraction = bits & 1023;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return fraction == 0 ? sign * HUGE_VAL : std::nan("");
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
-}
-
-double bfloatToDouble(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
 }  // namespace

@@ -1,26 +1,15 @@
 #include "formats/onnx/rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
-#include <fmt/format.h>
+#include "formats/onnx/half.h"
 
 namespace allot::onnx {
 namespace {
-
-double halfToDouble(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const int fraction = bits & 1023;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) {
-    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
-                         : sign * std::numeric_limits<double>::infinity();
-  }
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
-}
 
 std::optional<std::vector<double>> numbersOf(const Tensor& tensor, std::int64_t count) {
   const int bits = bitsOf(tensor.type);
@@ -43,9 +32,7 @@ std::optional<std::vector<double>> numbersOf(const Tensor& tensor, std::int64_t 
     } else {
       std::uint16_t half = 0;
       std::memcpy(&half, at, 2);
-      number = tensor.type == ElementType::kFloat16
-                   ? halfToDouble(half)
-                   : static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16));
+      number = tensor.type == ElementType::kFloat16 ? halfToDouble(half) : bfloatToDouble(half);
     }
     at += bits / 8;
   }
