@@ -232,5 +232,14 @@ TEST(ProblemFile, KeepsTheFiguresOfClasses) {
     EXPECT_EQ(problem.cluster.classes[c].spec, again.cluster.classes[c].spec);
 }
 
+TEST(ShortForm, OnlyCharactersThatDevicesHave) {
+  EXPECT_TRUE(clusterFromShortForm("2 x Tesla T4, RTX-3090, cpu:16", ""));
+  for (const char* text : {"1xp4{{{", "T4#", "T4\"", "T4=2", "T4\\", "T4;P4"}) {
+    const auto cluster = clusterFromShortForm(text, "");
+    ASSERT_FALSE(cluster) << text;
+    EXPECT_NE(cluster.error().text().find("characters"), std::string::npos) << cluster.error().text();
+  }
+}
+
 }  // namespace
 }  // namespace allot

@@ -54,8 +54,12 @@ Result<std::size_t> takeCount(std::string_view& item) {
 
 Result<std::vector<Item>> itemsOf(std::string_view text) {
   const std::string_view example = "write for example 2xA100-80GB,1xT4,cpu:16";
-  const bool odd =
-      std::any_of(text.begin(), text.end(), [](char c) { return c != '\t' && (c < ' ' || c > '~'); });
+  // The text becomes the cluster's name, so it must also read well in a file.
+  constexpr std::string_view kMarks = " \t,+*:.-_()/";
+  const bool odd = std::any_of(text.begin(), text.end(), [&](char c) {
+    const bool letter = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return !letter && kMarks.find(c) == std::string_view::npos;
+  });
   if (odd)
     return badInput("", fmt::format("\"{}\" has characters that no device has", shown(text)),
                     std::string(example));
