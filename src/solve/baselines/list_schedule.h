@@ -105,6 +105,28 @@ struct ListOutcome {
   bool stopped = false;
 };
 
+// Puts the op on the device of least cost(op, device, finish), then of least finish, then the first. Invalid
+// when none has room.
+template <class Cost>
+DeviceId placeOnBest(const Problem& problem, ListSchedule& schedule, OpId op, Cost&& cost) {
+  DeviceId best;
+  double best_start = 0;
+  std::pair<double, double> best_cost;
+  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+    const DeviceId device(d);
+    if (!schedule.canPlace(op, device)) continue;
+    const double start = schedule.earliestStart(op, device, schedule.arrival(op, device));
+    const double finish = start + problem.opSeconds(op, device);
+    const std::pair device_cost{cost(op, device, finish), finish};
+    if (best.valid() && !(device_cost < best_cost)) continue;
+    best = device;
+    best_start = start;
+    best_cost = device_cost;
+  }
+  if (best.valid()) schedule.place(op, best, best_start);
+  return best;
+}
+
 // Takes ready ops by key(op, ready time), smallest first, and puts each on the device of least cost(op,
 // device, finish); ties go to the topologically first op and the first device. An infinite cost forbids the
 // device unless all are infinite.
@@ -123,22 +145,7 @@ ListOutcome scheduleList(const Problem& problem, const Budget& budget, Key&& key
   for (std::size_t placed = 0; !queue.empty(); ++placed) {
     if (placed % kPollInterval == 0 && budget.stopped()) return {std::nullopt, true};
     const OpId op = queue.pop();
-    DeviceId best;
-    double best_start = 0;
-    std::pair<double, double> best_cost;
-    for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
-      const DeviceId device(d);
-      if (!schedule.canPlace(op, device)) continue;
-      const double start = schedule.earliestStart(op, device, schedule.arrival(op, device));
-      const double finish = start + problem.opSeconds(op, device);
-      const std::pair device_cost{cost(op, device, finish), finish};
-      if (best.valid() && !(device_cost < best_cost)) continue;
-      best = device;
-      best_start = start;
-      best_cost = device_cost;
-    }
-    if (!best.valid()) return {};
-    schedule.place(op, best, best_start);
+    if (!placeOnBest(problem, schedule, op, cost).valid()) return {};
     readiness.finish(op, ready);
   }
   return {schedule.takePlan(), false};

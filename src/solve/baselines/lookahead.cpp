@@ -41,32 +41,26 @@ SolveResult heftLookahead(const Problem& problem, const Budget& budget, Progress
   };
 
   std::size_t looks = 0;
+  bool stopped = false;
+  const auto latestChild = [&](OpId op, DeviceId device, double finish) {
+    double latest = finish;
+    for (const TensorId tensor : graph.outputs(op)) {
+      for (const OpId child : graph.consumers(tensor)) {
+        if (stopped || (++looks % 64 == 0 && budget.stopped())) {
+          stopped = true;
+          return latest;
+        }
+        latest = std::max(latest, childEnd(child, op, device, finish));
+      }
+    }
+    return latest;
+  };
   while (!queue.empty()) {
     const OpId op = queue.pop();
-    DeviceId best;
-    double best_start = 0;
-    std::pair<double, double> best_cost;
-    for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
-      const DeviceId device(d);
-      if (!schedule.canPlace(op, device)) continue;
-      const double start = schedule.earliestStart(op, device, schedule.arrival(op, device));
-      const double finish = start + problem.opSeconds(op, device);
-      double latest = finish;
-      for (const TensorId tensor : graph.outputs(op)) {
-        for (const OpId child : graph.consumers(tensor)) {
-          if (++looks % 64 == 0 && budget.stopped()) return {SolveEnd::kStopped, {}};
-          latest = std::max(latest, childEnd(child, op, device, finish));
-        }
-      }
-      const std::pair cost{latest, finish};
-      if (best.valid() && !(cost < best_cost)) continue;
-      best = device;
-      best_start = start;
-      best_cost = cost;
-    }
-    if (!best.valid()) return {SolveEnd::kFinished, {}};
-    schedule.place(op, best, best_start);
-    device_of[op.index()] = best;
+    const DeviceId device = placeOnBest(problem, schedule, op, latestChild);
+    if (stopped) return {SolveEnd::kStopped, {}};
+    if (!device.valid()) return {SolveEnd::kFinished, {}};
+    device_of[op.index()] = device;
     readiness.finish(op, ready);
   }
   progress.plan(schedule.takePlan(), "heft-lookahead");

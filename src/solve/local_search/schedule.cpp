@@ -7,6 +7,7 @@
 #include "evaluate/live_memory.h"
 #include "evaluate/sweep.h"
 #include "solve/local_search/local_search.h"
+#include "solve/local_search/ordered_plan.h"
 
 namespace allot {
 namespace {
@@ -20,21 +21,14 @@ class ScheduleChain {
       : problem_(problem),
         sweep_(problem),
         live_(problem.modes.memory == MemoryModel::kLive),
-        assignment_(start.assignment),
-        position_(problem.opCount()),
-        used_(problem.deviceCount(), 0),
-        size_(problem.unitCount(), 0) {
+        state_(problem, start.assignment) {
     const Plan timed = start.start.size() == problem.opCount() ? start : evaluate(problem, start).plan;
     const auto topological = problem.graph.topologicalOrder();
-    order_.assign(topological.begin(), topological.end());
-    std::stable_sort(order_.begin(), order_.end(),
+    std::vector<OpId> order(topological.begin(), topological.end());
+    std::stable_sort(order.begin(), order.end(),
                      [&](OpId a, OpId b) { return timed.start[a.index()] < timed.start[b.index()]; });
     // A zero-time op may start with its producer: restore precedence among equal starts.
-    repairOrder();
-    for (std::size_t i = 0; i < problem.opCount(); ++i) {
-      used_[assignment_[i].index()] += problem.residentBytes(OpId(i));
-      size_[problem.unit(OpId(i)).index()] += problem.residentBytes(OpId(i));
-    }
+    state_.setOrder(repaired(order));
   }
 
   double value() { return valueOf(); }
@@ -46,8 +40,7 @@ class ScheduleChain {
     while (annealing.next()) {
       Random& random = annealing.random();
       const std::uint32_t kind = random.below(10);
-      undo_units_.clear();
-      undo_shift_ = {0, 0};
+      state_.accept();
       if (kind < 3)
         moveUnit(random);
       else if (kind < 4)
@@ -56,17 +49,17 @@ class ScheduleChain {
         moveWindow(random);
       else
         shiftOp(random);
-      if (undo_units_.empty() && undo_shift_.first == undo_shift_.second) continue;
+      if (!state_.changed()) continue;
       const double candidate = valueOf();
       if (!annealing.accept(candidate - current)) {
-        undo();
+        state_.undo();
         continue;
       }
       current = candidate;
       if (feasible_ && candidate < best * (1 - 1e-10)) {
         best = candidate;
-        sweep_.record(order_, assignment_, kept);
-        kept.assignment = assignment_;
+        sweep_.record(state_.order, state_.assignment, kept);
+        kept.assignment = state_.assignment;
       }
     }
     if (kept.assignment.empty()) return {kInfinity, {}};
@@ -79,27 +72,21 @@ class ScheduleChain {
   Sweep sweep_;
   bool live_;
   bool feasible_ = true;
-  std::vector<DeviceId> assignment_;  // by op
-  std::vector<OpId> order_;
-  std::vector<std::uint32_t> position_;  // of each op in order_
-  std::vector<double> used_;             // resident bytes by device
-  std::vector<double> size_;             // resident bytes by unit
-  std::vector<std::pair<UnitId, DeviceId>> undo_units_;
-  std::pair<std::uint32_t, std::uint32_t> undo_shift_;  // an op went from .first to .second
+  OrderedPlan state_;
   Plan scratch_;
 
-  void repairOrder() {
+  std::vector<OpId> repaired(const std::vector<OpId>& order) const {
     std::vector<std::uint32_t> waiting(problem_.opCount());
     std::vector<std::uint8_t> listed(problem_.opCount(), 0);
     for (std::size_t i = 0; i < waiting.size(); ++i)
       waiting[i] = static_cast<std::uint32_t>(problem_.graph.inputs(OpId(i)).size());
     std::vector<OpId> fixed;
-    fixed.reserve(order_.size());
+    fixed.reserve(order.size());
     // An op is listed when its turn has come and its producers are listed; late producers pull their
     // consumers along.
     std::vector<std::uint8_t> due(problem_.opCount(), 0);
     std::vector<OpId> stack;
-    for (const OpId next : order_) {
+    for (const OpId next : order) {
       due[next.index()] = 1;
       if (waiting[next.index()] == 0) stack.push_back(next);
       while (!stack.empty()) {
@@ -115,8 +102,7 @@ class ScheduleChain {
         }
       }
     }
-    order_ = std::move(fixed);
-    for (std::uint32_t p = 0; p < order_.size(); ++p) position_[order_[p].index()] = p;
+    return fixed;
   }
 
   // The objective, made dearer by memory above the limits: tight packings are only reached through states
@@ -125,12 +111,12 @@ class ScheduleChain {
     double value = 0;
     double over = 0;
     if (live_) {
-      scratch_.assignment = assignment_;
-      value = sweep_.record(order_, assignment_, scratch_);
+      scratch_.assignment = state_.assignment;
+      value = sweep_.record(state_.order, state_.assignment, scratch_);
       over = overflow(livePeaks(problem_, scratch_));
     } else {
-      value = sweep_.run(order_, assignment_);
-      over = overflow(used_);
+      value = sweep_.run(state_.order, state_.assignment);
+      over = overflow(state_.used);
     }
     feasible_ = over == 0;
     return value * (1 + over);
@@ -146,35 +132,22 @@ class ScheduleChain {
     return share;
   }
 
-  void place(UnitId unit, DeviceId to) {
-    const DeviceId from = assignment_[problem_.unitOps(unit).front().index()];
-    if (from == to || !problem_.allowed(unit, to)) return;
-    undo_units_.emplace_back(unit, from);
-    assign(unit, from, to);
-  }
-
-  void assign(UnitId unit, DeviceId from, DeviceId to) {
-    for (const OpId op : problem_.unitOps(unit)) assignment_[op.index()] = to;
-    used_[from.index()] -= size_[unit.index()];
-    used_[to.index()] += size_[unit.index()];
-  }
-
   OpId randomOp(Random& random) const {
-    return order_[random.below(static_cast<std::uint32_t>(order_.size()))];
+    return state_.order[random.below(static_cast<std::uint32_t>(state_.order.size()))];
   }
 
   // To the device of a neighbour, or any.
   void moveUnit(Random& random) {
     const OpId op = randomOp(random);
-    place(problem_.unit(op), targetFor(op, random));
+    state_.place(problem_.unit(op), targetFor(op, random));
   }
 
   void swapUnits(Random& random) {
     const OpId a = randomOp(random), b = randomOp(random);
-    const DeviceId on_a = assignment_[a.index()], on_b = assignment_[b.index()];
+    const DeviceId on_a = state_.assignment[a.index()], on_b = state_.assignment[b.index()];
     if (on_a == on_b) return;
-    place(problem_.unit(a), on_b);
-    place(problem_.unit(b), on_a);
+    state_.place(problem_.unit(a), on_b);
+    state_.place(problem_.unit(b), on_a);
   }
 
   DeviceId targetFor(OpId op, Random& random) const {
@@ -183,11 +156,12 @@ class ScheduleChain {
       const auto inputs = graph.inputs(op);
       const auto outputs = graph.outputs(op);
       const auto pick = random.below(static_cast<std::uint32_t>(inputs.size() + outputs.size() + 1));
-      if (pick < inputs.size()) return assignment_[graph.producer(inputs[pick]).index()];
+      if (pick < inputs.size()) return state_.assignment[graph.producer(inputs[pick]).index()];
       if (pick < inputs.size() + outputs.size()) {
         const auto consumers = graph.consumers(outputs[pick - inputs.size()]);
         if (!consumers.empty()) {
-          return assignment_[consumers[random.below(static_cast<std::uint32_t>(consumers.size()))].index()];
+          return state_
+              .assignment[consumers[random.below(static_cast<std::uint32_t>(consumers.size()))].index()];
         }
       }
     }
@@ -196,47 +170,24 @@ class ScheduleChain {
 
   // Neighbours in the order that sit on one device go to another together.
   void moveWindow(Random& random) {
-    const std::uint32_t begin = random.below(static_cast<std::uint32_t>(order_.size()));
+    const std::uint32_t begin = random.below(static_cast<std::uint32_t>(state_.order.size()));
     const std::uint32_t length = 2 + random.below(14);
-    const DeviceId from = assignment_[order_[begin].index()];
+    const DeviceId from = state_.assignment[state_.order[begin].index()];
     const DeviceId to(random.below(static_cast<std::uint32_t>(problem_.deviceCount())));
-    for (std::uint32_t p = begin; p < std::min<std::size_t>(begin + length, order_.size()); ++p) {
-      if (assignment_[order_[p].index()] == from) place(problem_.unit(order_[p]), to);
+    for (std::uint32_t p = begin; p < std::min<std::size_t>(begin + length, state_.order.size()); ++p) {
+      if (state_.assignment[state_.order[p].index()] == from)
+        state_.place(problem_.unit(state_.order[p]), to);
     }
   }
 
   // Within the places its producers and consumers leave.
   void shiftOp(Random& random) {
-    const OpGraph& graph = problem_.graph;
     const OpId op = randomOp(random);
-    std::uint32_t low = 0, high = static_cast<std::uint32_t>(order_.size() - 1);
-    for (const TensorId tensor : graph.inputs(op))
-      low = std::max(low, position_[graph.producer(tensor).index()] + 1);
-    for (const TensorId tensor : graph.outputs(op)) {
-      for (const OpId consumer : graph.consumers(tensor))
-        high = std::min(high, position_[consumer.index()] - 1);
-    }
-    const std::uint32_t from = position_[op.index()];
+    const std::uint32_t from = state_.position(op);
     constexpr std::uint32_t kReach = 200;  // far shifts cost as much as a sweep and seldom help
-    low = std::max(low, from > kReach ? from - kReach : 0);
-    high = std::min(high, from + kReach);
-    const std::uint32_t to = low + random.below(high - low + 1);
-    undo_shift_ = {from, to};
-    shift(from, to);
-  }
-
-  void shift(std::uint32_t from, std::uint32_t to) {
-    const auto at = [&](std::uint32_t p) { return order_.begin() + p; };
-    if (from < to) std::rotate(at(from), at(from) + 1, at(to) + 1);
-    if (to < from) std::rotate(at(to), at(from), at(from) + 1);
-    for (std::uint32_t p = std::min(from, to); p <= std::max(from, to); ++p) position_[order_[p].index()] = p;
-  }
-
-  void undo() {
-    for (auto it = undo_units_.rbegin(); it != undo_units_.rend(); ++it) {
-      assign(it->first, assignment_[problem_.unitOps(it->first).front().index()], it->second);
-    }
-    shift(undo_shift_.second, undo_shift_.first);
+    const std::uint32_t low = std::max(state_.earliest(op), from > kReach ? from - kReach : 0);
+    const std::uint32_t high = std::min(state_.latest(op), from + kReach);
+    state_.shift(from, low + random.below(high - low + 1));
   }
 };
 
