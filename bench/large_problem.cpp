@@ -25,7 +25,7 @@ constexpr std::array<ClassShape, 3> kClasses{{{"large", DeviceKind::kAccelerator
 void addDevices(Cluster& cluster) {
   for (const ClassShape& shape : kClasses) {
     const ClassId cls(cluster.classes.size());
-    cluster.classes.push_back({.name = shape.name, .kind = shape.kind, .spec = {}});
+    cluster.classes.push_back({.name = shape.name, .kind = shape.kind});
     for (std::uint32_t i = 0; i < shape.devices; ++i) {
       cluster.devices.push_back(
           {.name = shape.name + std::to_string(i), .cls = cls, .memory_bytes = {}, .host = {}});

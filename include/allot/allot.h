@@ -8,6 +8,7 @@
 #include "allot/evaluate.h"
 #include "allot/formats.h"
 #include "allot/graph.h"
+#include "allot/graph_file.h"
 #include "allot/online.h"
 #include "allot/options.h"
 #include "allot/packing.h"

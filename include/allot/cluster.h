@@ -34,9 +34,9 @@ struct DeviceSpec {
 struct DeviceClass {
   std::string name;
   DeviceKind kind = DeviceKind::kAccelerator;
-  double launch_seconds = 0;       // busy time added after each op of non-zero time
-  double speed = 1;                // relative to the device that a graph's single op times were measured on
-  std::optional<DeviceSpec> spec;  // absent = times must be given
+  double launch_seconds = 0;  // busy time added after each op of non-zero time
+  double speed = 1;           // relative to the device that a graph's single op times were measured on
+  std::optional<DeviceSpec> spec = std::nullopt;  // absent = times must be given
 };
 
 struct Device {

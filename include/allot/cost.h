@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "allot/cluster.h"
-#include "allot/formats.h"
-#include "allot/problem.h"
+#include "allot/graph_file.h"
 #include "allot/result.h"
 
 namespace allot {
@@ -24,9 +23,6 @@ struct MeasuredTimes {
   std::string source;  // name of the file, for the provenance
   std::map<std::string, std::vector<std::pair<std::string, double>>, std::less<>> by_op;
 };
-
-// CSV (op,class,seconds; a header row says the unit) or allot.profile/1.
-Result<MeasuredTimes> readTimes(std::string_view text, const std::string& file, Warnings& warnings);
 
 struct CostOptions {
   const MeasuredTimes* measured = nullptr;

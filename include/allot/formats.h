@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "allot/cluster.h"
+#include "allot/cost.h"
+#include "allot/graph_file.h"
 #include "allot/packing.h"
 #include "allot/plan.h"
 #include "allot/problem.h"
@@ -39,10 +41,6 @@ std::optional<Format> formatFromName(std::string_view name);
 // All names, for messages.
 std::string formatNames();
 
-struct MeasuredTimes;
-
-using Warnings = std::vector<std::string>;
-
 struct ReadOptions {
   std::optional<Format> format;              // absent = recognise
   std::optional<std::string> time_unit;      // "s", "ms" or "us": overrides a foreign file's unit
@@ -50,19 +48,6 @@ struct ReadOptions {
   std::optional<PackRule> pack;              // op chains: merge ops that follow one another
   const MeasuredTimes* measured = nullptr;   // graphs: times of ops that go before all others (allot/cost.h)
   std::map<std::string, std::int64_t> dims;  // ONNX: values of symbolic dimensions
-};
-
-// A graph that has no devices of its own, with the op times it carries.
-struct GraphFile {
-  OpGraph graph;  // finished
-  std::string name;
-  std::vector<double> op_seconds;  // reference time of each op, NaN where absent
-  // Times by class name, where the file gives them so: [op] -> list of (class name, seconds).
-  std::vector<std::vector<std::pair<std::string, double>>> op_class_seconds;
-  std::optional<Goal> goal;     // what such files are usually planned for
-  std::string costs = "given";  // provenance of the times
-  // ONNX: names of values whose size the reader could not tell; they count 0 bytes.
-  std::vector<std::string> unknown_shapes;
 };
 
 Result<Format> recogniseFormat(std::string_view text, const std::string& file);
@@ -81,6 +66,8 @@ Result<Problem> readModelParts(std::span<const InputText> files, const ReadOptio
 Result<GraphFile> readGraph(std::string_view text, const std::string& file, const ReadOptions& options,
                             Warnings& warnings);
 Result<Cluster> readCluster(std::string_view text, const std::string& file, Warnings& warnings);
+// CSV (op,class,seconds; a header row says the unit) or allot.profile/1.
+Result<MeasuredTimes> readTimes(std::string_view text, const std::string& file, Warnings& warnings);
 // Names are resolved in `problem`; what the file leaves out stays empty.
 Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem,
                       Warnings& warnings);

@@ -6,6 +6,7 @@
 
 #include "allot/catalogue.h"
 #include "allot/cost.h"
+#include "allot/problem.h"
 #include "cost/roofline.h"
 
 namespace allot {

@@ -61,7 +61,7 @@ class Reader {
 
   Result<void> readDevices() {
     Cluster& cluster = problem_.cluster;
-    cluster.classes = {{.name = "acc", .spec = {}}, {.name = "cpu", .kind = DeviceKind::kCpu, .spec = {}}};
+    cluster.classes = {{.name = "acc"}, {.name = "cpu", .kind = DeviceKind::kCpu}};
     ALLOT_TRY(const std::int64_t accelerators, deviceTally(root_, "maxFPGAs"));
     ALLOT_TRY(const std::int64_t cpus, deviceTally(root_, "maxCPUs"));
     if (accelerators + cpus == 0)

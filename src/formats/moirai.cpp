@@ -70,7 +70,7 @@ class Reader {
         ALLOT_TRY(device.memory_bytes, memory.bytes());
       }
     }
-    cluster.classes.push_back({.name = device.name, .spec = {}});
+    cluster.classes.push_back({.name = device.name});
     cluster.devices.push_back(std::move(device));
     return {};
   }

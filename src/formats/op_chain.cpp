@@ -67,8 +67,8 @@ std::string counted(std::size_t count, std::string_view what) {
 
 Cluster cpuAndGpu() {
   Cluster cluster;
-  cluster.classes.push_back({.name = "cpu", .kind = DeviceKind::kCpu, .spec = {}});
-  cluster.classes.push_back({.name = "gpu", .spec = {}});
+  cluster.classes.push_back({.name = "cpu", .kind = DeviceKind::kCpu});
+  cluster.classes.push_back({.name = "gpu"});
   cluster.devices.push_back({"cpu0", ClassId(0), std::nullopt, HostId()});
   cluster.devices.push_back({"gpu0", ClassId(1), std::nullopt, HostId()});
   return cluster;

@@ -46,7 +46,7 @@ class Reader {
     if (count == 0) return count_node.fail("there are no devices", "set maxDevices above 0");
     ALLOT_TRY(const JsonNode memory_node, root_.at("maxMemoryPerDevice"));
     ALLOT_TRY(const std::int64_t memory, memory_node.bytes());
-    cluster.classes = {{.name = "acc", .spec = {}}};
+    cluster.classes = {{.name = "acc"}};
     addDevices(cluster, ClassId(0), "acc", count, memory);
     ALLOT_TRY(const JsonNode bandwidth, root_.at("bandwidth"));
     Link link;

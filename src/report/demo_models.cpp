@@ -7,6 +7,7 @@
 
 #include "allot/catalogue.h"
 #include "allot/cost.h"
+#include "allot/formats.h"
 
 namespace allot {
 namespace {

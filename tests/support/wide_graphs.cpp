@@ -19,10 +19,10 @@ class Maker {
     problem_.model_release = {0};
     problem_.modes.goal = Goal::kThroughput;
     Cluster& cluster = problem_.cluster;
-    cluster.classes.push_back({.name = "fast", .spec = {}});
+    cluster.classes.push_back({.name = "fast"});
     if (options.unlike) {
-      cluster.classes.push_back({.name = "slow", .spec = {}});
-      cluster.classes.push_back({.name = "cpu", .kind = DeviceKind::kCpu, .spec = {}});
+      cluster.classes.push_back({.name = "slow"});
+      cluster.classes.push_back({.name = "cpu", .kind = DeviceKind::kCpu});
     }
     for (std::uint32_t d = 0; d < options.devices; ++d) {
       const std::size_t cls = options.unlike ? d % 2 : 0;
