@@ -75,6 +75,42 @@ double Sweep::record(std::span<const OpId> order, std::span<const DeviceId> assi
   return sweep<true>(order, assignment, &plan);
 }
 
+void Sweep::begin() {
+  std::fill(device_free_.begin(), device_free_.end(), 0);
+  std::fill(port_free_.begin(), port_free_.end(), 0);
+  ++stamp_;
+  sent_.clear();
+}
+
+double Sweep::append(OpId op, std::span<const DeviceId> assignment) {
+  const DeviceId on = assignment[op.index()];
+  double ready = completion_ ? problem_.model_release[problem_.graph.op_model[op.index()].index()] : 0;
+  appending_ = true;
+  ready = free_ ? readyFree(op, on, ready, assignment)
+                : readyWithPorts<false>(op, on, ready, assignment, nullptr);
+  appending_ = false;
+  const double seconds =
+      problem_.op_seconds[op.index() * problem_.cluster.classCount() + class_of_[on.index()]];
+  if (seconds > 0) {
+    ready = std::max(ready, device_free_[on.index()]) + seconds;
+    device_free_[on.index()] = ready + launch_[on.index()];
+  }
+  return end_[op.index()] = ready;
+}
+
+void Sweep::mark(Mark& mark) const {
+  mark.free.assign(device_free_.begin(), device_free_.end());
+  mark.free.insert(mark.free.end(), port_free_.begin(), port_free_.end());
+  mark.sent = sent_.size();
+}
+
+void Sweep::undo(const Mark& mark) {
+  const auto ports = mark.free.begin() + static_cast<std::ptrdiff_t>(devices_);
+  std::copy(mark.free.begin(), ports, device_free_.begin());
+  std::copy(ports, mark.free.end(), port_free_.begin());
+  for (; sent_.size() > mark.sent; sent_.pop_back()) arrival_[sent_.back()].stamp = 0;
+}
+
 template <bool kRecord>
 double Sweep::sweep(std::span<const OpId> order, std::span<const DeviceId> assignment, Plan* plan) {
   std::fill(device_free_.begin(), device_free_.end(), 0);
@@ -165,7 +201,10 @@ double Sweep::readyWithPorts(OpId op, DeviceId to, double ready, std::span<const
       end = start + seconds;
       send = receive = end;
     }
-    if (known != nullptr) *known = {stamp_, end};
+    if (known != nullptr) {
+      *known = {stamp_, end};
+      if (appending_) sent_.push_back(static_cast<std::size_t>(known - arrival_.data()));
+    }
     ready = std::max(ready, end);
     if constexpr (kRecord) {
       if (problem_.isOrder(edge->tensor)) continue;

@@ -26,6 +26,25 @@ class Sweep {
   // The same, leaving start and end of every op and every transfer in `plan`.
   double record(std::span<const OpId> order, std::span<const DeviceId> assignment, Plan& plan);
 
+  // The same pass one op at a time, with a way back: `append` takes an op whose producers have been taken and
+  // gives its end, `undo` leaves what was there at the mark.
+  struct Mark {
+    std::vector<double> free;  // devices, then ports
+    std::size_t sent = 0;
+  };
+  void begin();
+  double append(OpId op, std::span<const DeviceId> assignment);
+  void mark(Mark& mark) const;
+  void undo(const Mark& mark);
+  // Of what has been appended.
+  double end(OpId op) const { return end_[op.index()]; }
+  double deviceFree(DeviceId device) const { return device_free_[device.index()]; }
+  // When a tensor is at a device that has read it; only where it is sent once through ports.
+  double arrival(TensorId tensor, DeviceId device) const {
+    return arrival_[tensor.index() * devices_ + device.index()].seconds;
+  }
+  bool keepsArrivals() const { return !arrival_.empty(); }
+
  private:
   struct Edge {
     OpId producer;
@@ -57,6 +76,8 @@ class Sweep {
   std::size_t receive_offset_;
   std::vector<Arrival> arrival_;  // [tensor * devices + device], only for `once` with ports
   std::uint32_t stamp_ = 0;
+  std::vector<std::size_t> sent_;  // arrivals since `begin`, where ops are appended one at a time
+  bool appending_ = false;
   std::vector<const Edge*> crossing_;
   std::vector<double> model_end_;
 

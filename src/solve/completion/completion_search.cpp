@@ -10,6 +10,7 @@
 #include "solve/completion/order_walk.h"
 #include "solve/completion/pair_moves.h"
 #include "solve/completion/price_search.h"
+#include "solve/completion/window_moves.h"
 #include "solve/local_search/local_search.h"
 
 namespace allot {
@@ -20,9 +21,10 @@ constexpr std::size_t kFirstWidth = 16, kMostWidth = 8192;
 constexpr std::uint64_t kFirstRounds = 5, kRounds = 40;
 constexpr std::size_t kPairCap = 6;
 constexpr std::uint64_t kOrders = 720;
-constexpr std::uint64_t kVisits = 20'000'000;  // ops and edges visited by a walk
-constexpr std::size_t kMemory = 200;           // steps that a walk looks back at first
-constexpr int kPatience = 8;                   // rounds without gain
+constexpr std::uint64_t kVisits = 20'000'000;     // ops and edges visited by a walk
+constexpr std::size_t kMemory = 200;              // steps that a walk looks back at first
+constexpr std::uint64_t kWindowVisits = 250'000;  // that take as long, with what is kept for each
+constexpr int kPatience = 16;                     // rounds without gain
 
 // Counts work as plans under a work limit; without one there is always some left.
 class Work {
@@ -58,9 +60,9 @@ SolveEnd searchChains(const Problem& problem, const ChainModel& model, const Bud
   return SolveEnd::kFinished;
 }
 
-// Rounds of small changes, each from the best plan so far and, after those without gain, with more freedom on
-// the way; now and then annealing instead. Live memory needs states that do not fit on the way: there all
-// rounds are of annealing.
+// Rounds of small changes and, in turn with them, of parts planned anew, each from the best plan so far;
+// after those without gain with more freedom on the way, now and then annealing. Live memory needs states
+// that do not fit on the way: there all rounds are of annealing.
 SolveEnd refine(const Problem& problem, const Budget& budget, Progress& progress) {
   const bool live = problem.modes.memory == MemoryModel::kLive;
   const std::size_t size = problem.opCount() + problem.graph.tensor_consumers.items.size();
@@ -79,6 +81,8 @@ SolveEnd refine(const Problem& problem, const Budget& budget, Progress& progress
       if (hot) {
         ChainResult result = annealSchedule(problem, budget, start, stream);
         results[chain] = {result.value, std::move(result.decisions)};
+      } else if (round % 2 == 0 && budget.work_limit == 0) {
+        results[chain] = improveWindows(problem, start, kWindowVisits, stream, budget);
       } else {
         results[chain] = walkOrders(problem, start, moves, memory, stream, budget);
       }

@@ -9,6 +9,7 @@
 #include "solve/baselines/ranks.h"
 #include "solve/completion/limited_moves.h"
 #include "solve/completion/state_search.h"
+#include "solve/local_search/ordered_plan.h"
 
 namespace allot {
 namespace {
@@ -19,23 +20,6 @@ constexpr std::size_t kMostOps = 12;
 constexpr std::uint64_t kMostAddedPlans = 1'000'000;
 constexpr std::size_t kMostStates = 200'000;
 constexpr double kRounding = 1e-10;
-
-std::vector<OpId> orderOf(const Problem& problem, const Plan& plan) {
-  const OpGraph& graph = problem.graph;
-  std::vector<OpId> order(graph.topologicalOrder().begin(), graph.topologicalOrder().end());
-  // Ops of zero time go behind their producers.
-  std::vector<std::pair<double, std::uint32_t>> key(order.size());
-  for (const OpId op : order) {
-    key[op.index()] = {plan.start[op.index()], 0};
-    for (const TensorId tensor : graph.inputs(op)) {
-      const auto& before = key[graph.producer(tensor).index()];
-      key[op.index()] = std::max(key[op.index()], {before.first, before.second + 1});
-    }
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](OpId a, OpId b) { return key[a.index()] < key[b.index()]; });
-  return order;
-}
 
 // Every placement of the units within the limit, in order.
 class Placements {
@@ -145,7 +129,7 @@ void addMoves(const Problem& problem, std::span<const DeviceId> base, std::uint3
 
 void takeMovesBack(const Problem& problem, const Plan& plan, std::span<const DeviceId> base, MoveCurve& curve,
                    const Budget& budget) {
-  const std::vector<OpId> order = orderOf(problem, plan);
+  const std::vector<OpId> order = orderOfStarts(problem, plan);
   std::vector<DeviceId> assignment = plan.assignment;
   Sweep sweep(problem);
   std::vector<UnitId> moved;

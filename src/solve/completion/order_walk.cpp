@@ -27,20 +27,7 @@ class Walk {
     for (std::size_t i = 0; limit_ != nullptr && i < n_; ++i) {
       if (start.assignment[i] != limit_->base[i]) ++moved_;
     }
-    // By start; ops of zero time go behind their producers, which end when they start at the latest.
-    const OpGraph& graph = problem.graph;
-    std::vector<OpId> order(graph.topologicalOrder().begin(), graph.topologicalOrder().end());
-    std::vector<std::pair<double, std::uint32_t>> key(n_);
-    for (const OpId op : order) {
-      key[op.index()] = {start.start[op.index()], 0};
-      for (const TensorId tensor : graph.inputs(op)) {
-        const auto& before = key[graph.producer(tensor).index()];
-        key[op.index()] = std::max(key[op.index()], {before.first, before.second + 1});
-      }
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](OpId a, OpId b) { return key[a.index()] < key[b.index()]; });
-    state_.setOrder(std::move(order));
+    state_.setOrder(orderOfStarts(problem, start));
   }
 
   WalkResult run(std::uint64_t moves, std::size_t memory, const Budget& budget) {

@@ -10,9 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "allot/plan.h"
 #include "allot/problem.h"
 
 namespace allot {
+
+// All ops by start; ops of zero time go behind their producers, which end when they start at the latest.
+std::vector<OpId> orderOfStarts(const Problem& problem, const Plan& plan);
 
 class OrderedPlan {
  public:
@@ -56,6 +60,7 @@ class OrderedPlan {
     return high;
   }
 
+  double bytes(UnitId unit) const { return size_[unit.index()]; }
   DeviceId deviceOf(UnitId unit) const { return assignment[problem_.unitOps(unit).front().index()]; }
 
   // False when the unit is there already or may not go there. Memory is not looked at.
