@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Plans the latency benchmark's problems and prints values, bounds and times against their goals.
 
-Usage: bench-latency.py BUILD [--time-limit S] [moirai] [tight] [baselines] [calls] [random] [large]     (no part named: all)
+Usage: bench-latency.py BUILD [--time-limit S] [moirai] [tight] [baselines] [safe] [calls] [random] [large]     (no part named: all)
 moirai     the five Moirai graphs in every link mode, without helpers and with them, one thread
 tight      the same with memory for 1.02 times the model, 10 s each
 baselines  m-SCT and GETF against the portfolio on the four real graphs, full-duplex
+safe       every rule in use against the portfolio, on the Moirai graphs and on PipeDream's with drawn slower classes, all link modes
 calls      the eight inputs of dnn-partitioning's latency problem, one and two calls
 random     random graphs of 20 and 40 ops on three devices; CP-SAT alone beside the larger ones
 large      50,000 ops on 8 devices against the best list schedule
@@ -51,6 +52,9 @@ ONE_CALL = {
 }
 TWO_CALLS_GAP = 0.03
 LIST_SCHEDULERS = "heft,min-eft,cpop,peft,etf,heft-lookahead,m-etf,m-topo,single"
+RULES = LIST_SCHEDULERS + ",m-sct,getf"
+PESTO_OPS = 50
+SAFE_LIMIT = 3
 
 
 class Bench:
@@ -138,6 +142,28 @@ def baselines(bench, data, limit):
         print(f"  geometric mean over {solver}: {mean:.3f} (goal {goal}) {verdict(mean >= goal)}")
 
 
+def safe(bench, data, _):
+    """Never worse than a rule that finishes within the limit, which is short on purpose."""
+    files = {name: data / "moirai" / f"{name}.json" for name in GRAPHS}
+    for seed, path in enumerate(sorted((data / "pipedream").glob("*.json"))):
+        with open(path, encoding="utf-8") as file:
+            files[path.stem] = bench.write(latency_instances.profile(json.load(file), seed), path.stem)
+    compared, worse = 0, []
+    for name, path in files.items():
+        for mode in MODES:
+            own = bench.plan(path, SAFE_LIMIT, "--link-mode", mode, "--helpers", "off")
+            # Pesto's way does not take graphs that are small already.
+            rules = RULES + (",pesto" if len(own["assignment"]) > PESTO_OPS else "")
+            rows = bench.compare(path, SAFE_LIMIT, rules, "--link-mode", mode)
+            values = {rule: row["value"] for rule, row in rows.items() if row.get("value")}
+            compared += len(values)
+            worse += [(name, mode, rule) for rule, value in values.items() if own["value"] > value * (1 + 1e-9)]
+            best = min(values, key=values.get, default=None)
+            said = f"best rule {best} {values[best] / unit_of(name):.5f}" if best else "no rule has a plan"
+            print(f"{name:<20} {mode:<12} {cell(own, unit_of(name)):<28} {said}", flush=True)
+    print(f"  {compared} comparisons, worse: {worse or 'never'} {verdict(not worse)}")
+
+
 def calls(bench, data, limit):
     folder = data / "dnn-partitioning/latency"
     print(f"{'input':<36} {'one call':<30} {'goal':<22} {'two calls':<30} gap at most {TWO_CALLS_GAP:.0%}")
@@ -183,7 +209,7 @@ def large(bench, _, limit):
     print(f"  first plan after {first:.2f} s (goal 2) {verdict(first <= 2)}")
 
 
-PARTS = {"moirai": moirai, "tight": tight, "baselines": baselines, "calls": calls, "random": random_graphs, "large": large}
+PARTS = {"moirai": moirai, "tight": tight, "baselines": baselines, "safe": safe, "calls": calls, "random": random_graphs, "large": large}
 WITHOUT_DATA = ("random", "large")
 
 

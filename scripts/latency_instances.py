@@ -4,12 +4,15 @@
 tight(model)      a Moirai file whose device memories are scaled so that together they hold 1.02 times the model.
 scattered(...)    a random graph with unrelated op times and transfers of their order: every op reads one to three of the ops
                   shortly before it.
+profile(...)      a PipeDream layer profile on two devices as measured, two slower ones and a cpu, whose times are drawn.
 layered(...)      the same for large graphs: layers of equal width, each op reads one or two of the layer before.
 All are made from a seed by a generator of their own, so that a seed means the same graph everywhere.
 """
+import math
 import random
 
 SPARE = 1.02
+LINK_BANDWIDTH = 12.5e9
 
 
 def tight(model):
@@ -29,6 +32,32 @@ def _problem(name, devices, ops, tensors):
         "devices": [{"name": f"d{d}", "class": f"c{d}"} for d in range(devices)],
         "ops": ops,
         "tensors": tensors,
+        "goal": "latency",
+    }
+
+
+def profile(model, seed):
+    """Times of the slower classes are synthesised: forward + backward as profiled, times a factor drawn for each layer."""
+    chance = random.Random(seed)
+    ops, seconds = [], {}
+    for node in model["nodes"]:
+        measured = 0 if node["op"].startswith("Input") else (node["fwd"] + node["bwd"]) / 1e3
+        times = [measured, measured * chance.uniform(1.5, 3), measured * chance.uniform(3, 12)]
+        ops.append({"name": node["id"], "time": times, "memory": math.ceil(node["param_bytes"] + node["out_bytes"])})
+        seconds[node["id"]] = node["out_bytes"] / LINK_BANDWIDTH
+    readers = {}
+    for source, target in model["edges"]:
+        readers.setdefault(source, {})[target] = None
+    counts = {"fast": 2, "slow": 2, "cpu": 1}
+    return {
+        "schema": "allot.problem/1",
+        "name": f"profile-{seed}",
+        "classes": [{"name": name, "kind": "cpu" if name == "cpu" else "accelerator"} for name in counts],
+        "devices": [
+            {"name": f"{name}{i}", "class": name, "memory": 16_000_000_000} for name, count in counts.items() for i in range(count)
+        ],
+        "ops": ops,
+        "tensors": [{"from": source, "to": list(to), "time": seconds[source]} for source, to in readers.items()],
         "goal": "latency",
     }
 

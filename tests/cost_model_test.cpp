@@ -121,7 +121,7 @@ Cluster twoKinds() {
 TEST(PriceGraph, FillsEveryClass) {
   GraphFile file = smallGraph();
   const Cluster cluster = twoKinds();
-  const auto report = priceGraph(file, cluster, {});
+  const auto report = priceGraph(file, cluster);
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->estimated, 8u);
   EXPECT_EQ(report->given + report->measured, 0u);
@@ -149,7 +149,7 @@ TEST(PriceGraph, FillsEveryClass) {
 
 TEST(PriceGraph, ActivationsAreHeldUnlessMemoryIsLive) {
   GraphFile file = smallGraph();
-  ASSERT_TRUE(priceGraph(file, twoKinds(), {}));
+  ASSERT_TRUE(priceGraph(file, twoKinds()));
   auto problem = makeProblem(std::move(file), twoKinds());
   ASSERT_TRUE(problem) << problem.error().text();
   Modes modes;
@@ -170,10 +170,8 @@ TEST(PriceGraph, MeasuredBeforeGivenBeforeEstimated) {
                           {"odd", {{"", 3.0}, {"t4", 4.0}}},
                           {"ghost", {{"", 1.0}}},
                           {"view", {{"h100", 1.0}}}}};
-  CostOptions options;
-  options.measured = &measured;
   const Cluster cluster = twoKinds();
-  const auto report = priceGraph(file, cluster, options);
+  const auto report = priceGraph(file, cluster, &measured);
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->measured, 3u);
   EXPECT_EQ(report->given, 3u);
@@ -197,7 +195,7 @@ TEST(PriceGraph, AClassWithoutFiguresNeedsTimes) {
   Cluster cluster = twoKinds();
   cluster.classes[1].spec.reset();
   GraphFile file = smallGraph();
-  auto report = priceGraph(file, cluster, {});
+  auto report = priceGraph(file, cluster);
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().text().find("--times"), std::string::npos) << report.error().text();
   EXPECT_NE(report.error().text().find("\"t4\""), std::string::npos);
@@ -207,7 +205,7 @@ TEST(PriceGraph, AClassWithoutFiguresNeedsTimes) {
   EXPECT_NE(problem.error().text().find("no time on class"), std::string::npos);
   cluster.classes[1].spec.emplace();
   file = smallGraph();
-  report = priceGraph(file, cluster, {});
+  report = priceGraph(file, cluster);
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("peak and bandwidth"), std::string::npos);
 }
@@ -215,7 +213,7 @@ TEST(PriceGraph, AClassWithoutFiguresNeedsTimes) {
 TEST(PriceGraph, AGraphThatSaysNothingIsNotFree) {
   GraphFile file = graphOf(R"({"schema": "allot.graph/1", "ops": [{"name": "a"}, {"name": "b"}],
     "tensors": [{"from": "a", "to": ["b"], "bytes": 5}]})");
-  const auto report = priceGraph(file, twoKinds(), {});
+  const auto report = priceGraph(file, twoKinds());
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("neither times nor flops"), std::string::npos);
 }
@@ -224,7 +222,7 @@ TEST(PriceGraph, HugeSizesStayFinite) {
   GraphFile file = graphOf(
       R"({"schema": "allot.graph/1", "ops": [{"name": "a", "flops": 1e300, "type": "MatMul"}, {"name": "b"}],
     "tensors": [{"from": "a", "to": ["b"], "bytes": 1152921504606846976}, {"from": "a", "to": ["b"], "bytes": 1152921504606846976}]})");
-  ASSERT_TRUE(priceGraph(file, twoKinds(), {}));
+  ASSERT_TRUE(priceGraph(file, twoKinds()));
   EXPECT_LE(file.op_class_seconds[0][0].second, kMaxSeconds);
 }
 

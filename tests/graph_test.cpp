@@ -96,6 +96,15 @@ TEST(Barriers, AreTheOpsComparableWithAllOthers) {
   EXPECT_GT(found, 300u);
 }
 
+TEST(OpGraph, AFileMayGiveEveryOpATypeOfItsOwn) {
+  OpGraph graph;
+  const std::uint32_t many = 300'000;  // a walk over all names for each would take minutes
+  for (std::uint32_t i = 1; i <= many; ++i) ASSERT_EQ(graph.internType("type" + std::to_string(i)), i);
+  EXPECT_EQ(graph.internType("type7"), 7u);
+  EXPECT_EQ(graph.internType(""), 0u);
+  EXPECT_EQ(graph.type_name.size(), many + 1);
+}
+
 TEST(Ideals, EnumerationFindsEveryDownSetOnce) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const OpGraph graph = randomGraph(seed, 9, 3);

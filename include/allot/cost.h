@@ -24,10 +24,6 @@ struct MeasuredTimes {
   std::map<std::string, std::vector<std::pair<std::string, double>>, std::less<>> by_op;
 };
 
-struct CostOptions {
-  const MeasuredTimes* measured = nullptr;
-};
-
 struct CostReport {
   std::size_t given = 0, measured = 0, estimated = 0;  // pairs of op and class
   std::map<std::string, std::size_t> unpriced;         // op type -> ops whose cost is not known
@@ -37,9 +33,11 @@ struct CostReport {
 // Fills the times of a graph that has none for every class of the cluster; call once. Measured times go
 // before those the file gives, and these before estimates. Fails where an op has no time on a class and the
 // class no figures to estimate from. Sets `file.costs` to the provenance, which makeProblem hands on.
-Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster, const CostOptions& options);
+Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster,
+                              const MeasuredTimes* measured = nullptr);
 
 // One line, for example "estimated (roofline; a100-80gb, t4 from the catalogue of 2026-08), 12 ops measured".
-std::string provenanceText(const CostReport& report, const Cluster& cluster, const CostOptions& options);
+std::string provenanceText(const CostReport& report, const Cluster& cluster,
+                           const MeasuredTimes* measured = nullptr);
 
 }  // namespace allot

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "allot/ids.h"
@@ -114,6 +115,7 @@ class OpGraph {
   Csr<TensorId> op_inputs_;
   std::vector<OpId> topological_order_;
   std::vector<std::uint32_t> position_;
+  std::unordered_map<std::string, std::uint32_t> type_index_;  // of type_name
 };
 
 }  // namespace allot

@@ -14,8 +14,8 @@ namespace {
 
 class Pricer {
  public:
-  Pricer(GraphFile& file, const Cluster& cluster, const CostOptions& options)
-      : file_(file), graph_(file.graph), cluster_(cluster), options_(options) {
+  Pricer(GraphFile& file, const Cluster& cluster, const MeasuredTimes* measured)
+      : file_(file), graph_(file.graph), cluster_(cluster), measured_(measured) {
     for (const std::string& type : graph_.type_name) family_.push_back(familyOf(type));
   }
 
@@ -24,7 +24,7 @@ class Pricer {
     for (std::size_t i = 0; i < graph_.opCount(); ++i) ALLOT_CHECK(priceOp(OpId(i)));
     warnUnused();
     holdOutputs();
-    file_.costs = provenanceText(report_, cluster_, options_);
+    file_.costs = provenanceText(report_, cluster_, measured_);
     return std::move(report_);
   }
 
@@ -32,7 +32,7 @@ class Pricer {
   GraphFile& file_;
   OpGraph& graph_;
   const Cluster& cluster_;
-  const CostOptions& options_;
+  const MeasuredTimes* measured_;
   std::vector<OpFamily> family_;  // by type
   CostReport report_;
   std::size_t ops_measured_ = 0;
@@ -62,15 +62,15 @@ class Pricer {
     for (std::size_t i = 0; i < graph_.opCount(); ++i) {
       if (isDescribed(i) || !std::isnan(file_.op_seconds[i]) || !file_.op_class_seconds[i].empty()) return {};
     }
-    if (options_.measured != nullptr && !options_.measured->by_op.empty()) return {};
+    if (measured_ != nullptr && !measured_->by_op.empty()) return {};
     return badInput("", "the graph gives neither times nor flops nor traffic of its ops",
                     "give \"time\", or \"flops\", \"read\" and \"written\", or measured times (--times)");
   }
 
   const std::vector<std::pair<std::string, double>>* measuredOf(OpId op) const {
-    if (options_.measured == nullptr) return nullptr;
-    const auto found = options_.measured->by_op.find(graph_.op_name[op.index()]);
-    return found == options_.measured->by_op.end() ? nullptr : &found->second;
+    if (measured_ == nullptr) return nullptr;
+    const auto found = measured_->by_op.find(graph_.op_name[op.index()]);
+    return found == measured_->by_op.end() ? nullptr : &found->second;
   }
 
   static const double* timeFor(const std::vector<std::pair<std::string, double>>& times,
@@ -116,8 +116,8 @@ class Pricer {
   }
 
   void warnUnused() {
-    if (options_.measured == nullptr) return;
-    const MeasuredTimes& measured = *options_.measured;
+    if (measured_ == nullptr) return;
+    const MeasuredTimes& measured = *measured_;
     if (ops_measured_ < measured.by_op.size()) {
       std::vector<std::string_view> names(graph_.op_name.begin(), graph_.op_name.end());
       std::sort(names.begin(), names.end());
@@ -186,15 +186,15 @@ std::string figuresText(const Cluster& cluster) {
 
 }  // namespace
 
-Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster, const CostOptions& options) {
-  return Pricer(file, cluster, options).price();
+Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster, const MeasuredTimes* measured) {
+  return Pricer(file, cluster, measured).price();
 }
 
-std::string provenanceText(const CostReport& report, const Cluster& cluster, const CostOptions& options) {
+std::string provenanceText(const CostReport& report, const Cluster& cluster, const MeasuredTimes* measured) {
   std::vector<std::string> parts;
   if (report.estimated > 0) parts.push_back(fmt::format("estimated (roofline; {})", figuresText(cluster)));
   if (report.measured > 0) {
-    const std::string source = options.measured == nullptr ? "" : options.measured->source;
+    const std::string source = measured == nullptr ? "" : measured->source;
     parts.push_back(report.estimated + report.given == 0
                         ? fmt::format("measured ({})", source)
                         : fmt::format("{} times measured ({})", report.measured, source));

@@ -132,7 +132,6 @@ Result<Problem> chainProblem(std::vector<OpChain> chains, std::string name, cons
   // A cluster without links says nothing of transfers; then they take no time, as without a cluster.
   const double transfer = problem.cluster.links.empty() ? 0 : std::nan("");
   const bool several = chains.size() > 1;
-  std::unordered_map<std::string, std::uint32_t> type_index;
   for (OpChain& chain : chains) {
     const std::string whose = several ? chain.model + ": " : "";
     if (options.pack) {
@@ -154,10 +153,7 @@ Result<Problem> chainProblem(std::vector<OpChain> chains, std::string name, cons
       if (op.loading) continue;
       const OpId id =
           problem.graph.addOp(fmt::format("{}{}#{}", several ? chain.model + "/" : "", op.type, op.number));
-      // Not internType, whose walk would be long where a file gives every op a type of its own.
-      const auto [type, fresh] = type_index.emplace(op.type, problem.graph.type_name.size());
-      if (fresh) problem.graph.type_name.push_back(op.type);
-      problem.graph.op_type[id.index()] = type->second;
+      problem.graph.op_type[id.index()] = problem.graph.internType(op.type);
       problem.graph.op_model[id.index()] = model;
       for (const auto gpu : on_gpu) problem.op_seconds.push_back(*gpu ? op.gpu_seconds : op.cpu_seconds);
       if (last.valid()) problem.addTensor(last, std::span(&id, 1), 0, transfer);

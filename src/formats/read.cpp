@@ -222,7 +222,7 @@ Result<Problem> readProblem(std::string_view text, const std::string& file, cons
     if (cluster == nullptr)
       return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
     ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, file, options, warnings));
-    ALLOT_TRY(const CostReport costs, priceGraph(graph, *cluster, {options.measured}));
+    ALLOT_TRY(const CostReport costs, priceGraph(graph, *cluster, options.measured));
     warnings.insert(warnings.end(), costs.warnings.begin(), costs.warnings.end());
     for (const auto& [type, count] : costs.unpriced)
       warnings.push_back(

@@ -67,11 +67,13 @@ TensorId OpGraph::addTensor(OpId producer, std::span<const OpId> consumers, std:
 }
 
 std::uint32_t OpGraph::internType(std::string_view type) {
-  // Models have some dozens of types; a map would cost more than this walk.
-  const auto found = std::find(type_name.begin(), type_name.end(), type);
-  if (found != type_name.end()) return static_cast<std::uint32_t>(found - type_name.begin());
-  type_name.emplace_back(type);
-  return static_cast<std::uint32_t>(type_name.size() - 1);
+  if (type_index_.empty()) {
+    for (std::uint32_t i = 0; i < type_name.size(); ++i) type_index_.emplace(type_name[i], i);
+  }
+  const auto [place, fresh] =
+      type_index_.try_emplace(std::string(type), static_cast<std::uint32_t>(type_name.size()));
+  if (fresh) type_name.emplace_back(type);
+  return place->second;
 }
 
 Result<void> OpGraph::finish() {

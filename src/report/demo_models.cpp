@@ -196,7 +196,7 @@ class VisionModel {
 Result<Problem> priced(Result<GraphFile> model) {
   ALLOT_TRY(GraphFile graph, std::move(model));
   ALLOT_TRY(const Cluster cluster, clusterFromShortForm("1xRTX-3090,2xT4,cpu:16", "pcie3"));
-  ALLOT_CHECK(priceGraph(graph, cluster, {}));
+  ALLOT_CHECK(priceGraph(graph, cluster));
   return makeProblem(std::move(graph), cluster);
 }
 

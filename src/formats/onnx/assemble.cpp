@@ -226,9 +226,7 @@ class Assembler {
     if (!fresh) return found->second;
     std::string text(node.op_type);
     if (!node.domain.empty()) text = fmt::format("{}:{}", node.domain, node.op_type);
-    const auto [id, added] = type_ids_.try_emplace(text, static_cast<std::uint32_t>(out().type_name.size()));
-    if (added) out().type_name.push_back(std::move(text));
-    return found->second = id->second;
+    return found->second = out().internType(text);
   }
 
   Result<void> addCost(const Node& node, std::size_t op) {
@@ -365,7 +363,6 @@ class Assembler {
   std::vector<OpId> op_;
   std::map<std::pair<std::string_view, std::string_view>, std::uint32_t>
       types_known_;  // by domain and operator
-  std::unordered_map<std::string, std::uint32_t> type_ids_;
   UnionFind joined_{0};
 };
 
