@@ -55,6 +55,8 @@ class CallsRun {
     return search(below, budget_.work_limit > 0 ? std::min<std::size_t>(beam, budget_.work_limit) : beam);
   }
   CallSearchOutcome prove(double below) { return search(below, 0); }
+  // Whole where no module needs a call that touches several of its branches; else a bound.
+  CallSearchOutcome proveByBranches(double below) { return search(below, 0, true); }
 
  private:
   CallItems items_;
@@ -65,10 +67,11 @@ class CallsRun {
   bool suitable_ = false;
   std::vector<std::uint32_t> calls_;
 
-  CallSearchOutcome search(double below, std::size_t beam) {
+  CallSearchOutcome search(double below, std::size_t beam, bool by_branches = false) {
     CallSearchLimits limits;
     limits.below = below;
     limits.beam = beam;
+    limits.by_branches = by_branches;
     if (beam == 0 && budget_.work_limit > 0) limits.most_labels = budget_.work_limit * 100;
     CallSearchOutcome outcome = searchCalls(*facts_, calls_, ties_by_call_, limits, budget_);
     if (outcome.found) progress_.plan(packCalls(items_, outcome.parts, budget_), kName);
@@ -95,6 +98,11 @@ SolveResult solveCalls(const Problem& problem, const Budget& budget, Progress& p
   if (!run.suitable()) return {SolveEnd::kNotSuitable, ""};
   double below = progress.bestValue();
   CallSearchOutcome outcome = run.guess(below);
+  if (!outcome.complete && !budget.stopped()) {
+    below = progress.bestValue();
+    outcome = run.proveByBranches(below);
+    if (outcome.bound < kInfinity) progress.bound(outcome.bound * (1 - kEqual), kName);
+  }
   if (!outcome.complete && !budget.stopped()) {
     below = progress.bestValue();
     outcome = run.prove(below);

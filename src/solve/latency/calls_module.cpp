@@ -510,7 +510,7 @@ class ModuleRun {
       out_.cuts.push_back(std::move(cut));
       for (const CallLabel& label : state.labels) {
         out_.exits.push_back({number, state.entry_call, state.pool >= 0 ? label.end : label.least,
-                              label.bytes, label.entry_bytes, label.used, label.step});
+                              label.bytes, label.entry_bytes, label.used, false, label.step});
       }
     }
   }

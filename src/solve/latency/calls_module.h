@@ -71,6 +71,7 @@ struct CallExit {
   double bytes = 0;        // of the open call, the entry's not counted
   double entry_bytes = 0;  // added to the entry's call before it closed
   std::uint64_t used = 0;
+  bool relaxed = false;  // stands for plans that may not exist
   std::uint32_t step = UINT32_MAX;
 };
 

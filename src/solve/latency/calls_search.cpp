@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+
+#include "solve/latency/calls_branches.h"
 
 namespace allot {
 namespace {
@@ -12,6 +15,7 @@ constexpr std::size_t kGuideBeam = 500;  // of the run whose exits guide the who
 struct CutLabel {
   double time = 0, bytes = 0;
   std::uint64_t used = 0;
+  bool relaxed = false;
   std::uint32_t cut = 0;   // how it stands: index into the cuts of its position
   std::uint32_t from = 0;  // label at the cut before
   std::uint32_t run = 0;   // module run that led here
@@ -36,6 +40,11 @@ class CallSearch {
     for (std::size_t p = 0; p < calls.size(); ++p) most_used_ |= std::uint64_t{calls[p]} << (8 * p);
     for (const std::uint32_t count : calls) most_calls_ += count;
     findPaths();
+    branches_.resize(facts_.cuts.size() - 1);
+    for (std::size_t m = 0; limits_.by_branches && m < branches_.size(); ++m) {
+      branches_[m] = std::make_unique<CallBranches>(facts_, m);
+      if (!branches_[m]->usable()) branches_[m] = nullptr;
+    }
   }
 
   CallSearchOutcome run() {
@@ -43,11 +52,12 @@ class CallSearch {
     positions_[0].cuts.push_back({});
     positions_[0].labels.push_back({});
     outcome_.complete = true;
-    if (!runClosed()) {
+    const bool whole = runClosed();
+    outcome_.bound = rest_closed_[0][most_calls_];
+    if (!whole) {
       outcome_.complete = false;
       return std::move(outcome_);
     }
-    outcome_.bound = rest_closed_[0][most_calls_];
     for (std::size_t m = 0; m + 1 < positions_.size(); ++m) {
       if (!step(m)) {
         outcome_.complete = false;
@@ -56,10 +66,18 @@ class CallSearch {
     }
     const Position& last = positions_.back();
     std::uint32_t best = UINT32_MAX;
+    double relaxed = limits_.below;
     for (std::uint32_t l = 0; l < last.labels.size(); ++l) {
-      if (last.cuts[last.labels[l].cut].pool >= 0) continue;
-      if (best == UINT32_MAX || last.labels[l].time < last.labels[best].time) best = l;
+      const CutLabel& label = last.labels[l];
+      if (last.cuts[label.cut].pool >= 0) continue;
+      if (label.relaxed)
+        relaxed = std::min(relaxed, label.time);
+      else if (best == UINT32_MAX || label.time < last.labels[best].time)
+        best = l;
     }
+    const double least = best == UINT32_MAX ? limits_.below : last.labels[best].time;
+    outcome_.bound = std::max(outcome_.bound, std::min(relaxed, least));
+    if (relaxed < least) outcome_.complete = false;
     if (best == UINT32_MAX) return std::move(outcome_);
     outcome_.found = true;
     outcome_.value = last.labels[best].time;
@@ -76,60 +94,61 @@ class CallSearch {
   const Budget& budget_;
   std::uint64_t most_used_ = 0;
   std::uint32_t most_calls_ = 0;
-  std::vector<double> before_, behind_;  // by cut: least time of paths
+  std::vector<double> least_;   // by module: least time of paths
+  std::vector<double> before_;  // by cut: the same for all modules before it
   // By cut and calls left, up to most_calls_ + 1: no plan takes less from there to its end when it passes the
   // cut closed, or open.
   std::vector<std::vector<double>> rest_closed_, rest_open_;
-  std::vector<ModuleExits> closed_runs_;  // by module
+  std::vector<ModuleExits> closed_runs_;                 // by module
+  std::vector<std::unique_ptr<CallBranches>> branches_;  // by module: absent where there are none
   std::vector<Position> positions_;
   std::vector<std::vector<CallStep>> runs_;
   CallSearchOutcome outcome_;
 
   void findPaths() {
     const std::size_t modules = facts_.cuts.size() - 1;
-    std::vector<double> least(modules, 0);
+    least_.assign(modules, 0);
     for (std::size_t m = 0; m < modules; ++m) {
       for (std::uint32_t v = facts_.cuts[m]; v < facts_.cuts[m + 1]; ++v) {
         double time = items_.cpu[v] + facts_.tail_cpu[v];
         for (std::size_t p = 0; p < items_.poolCount(); ++p)
           time = std::min(time, items_.onPool(v, p) + facts_.tail_call[v]);
-        least[m] = std::max(least[m], time);
+        least_[m] = std::max(least_[m], time);
       }
     }
     before_.assign(modules + 1, 0);
-    behind_.assign(modules + 1, 0);
-    for (std::size_t m = 0; m < modules; ++m) before_[m + 1] = before_[m] + least[m];
-    for (std::size_t m = modules; m-- > 0;) behind_[m] = behind_[m + 1] + least[m];
+    for (std::size_t m = 0; m < modules; ++m) before_[m + 1] = before_[m] + least_[m];
   }
 
   // Runs a module, first with a beam where that guides the whole run.
   ModuleExits runGuided(std::size_t m, const CallCut& entry, const std::vector<std::uint32_t>& calls,
                         ModuleLimits module) {
+    // Half of the time for one module, so that there is some for the others' share of the bound.
+    const Budget budget = limits_.beam > 0 ? budget_ : budget_.slice(budget_.remainingSeconds() / 2);
     module.beam = limits_.beam > 0 ? limits_.beam : kGuideBeam;
     module.most_labels = limits_.most_labels;
-    ModuleExits exits = runModule(facts_, m, entry, calls, ties_by_call_, module, budget_);
+    ModuleExits exits = runModule(facts_, m, entry, calls, ties_by_call_, module, budget);
     outcome_.labels += exits.labels;
-    if (!exits.complete && limits_.beam == 0 && !budget_.stopped()) {
+    if (!exits.complete && limits_.beam == 0 && !budget.stopped()) {
       const ModuleExits known = std::move(exits);
       module.beam = 0;
       module.known = &known;
-      exits = runModule(facts_, m, entry, calls, ties_by_call_, module, budget_);
+      exits = runModule(facts_, m, entry, calls, ties_by_call_, module, budget);
       outcome_.labels += exits.labels;
     }
     if (!exits.complete) outcome_.complete = false;
     return exits;
   }
 
-  // Every module entered closed, and from that what the rest of a plan takes at least. A call that is open at
-  // a cut could be closed there and another one opened: all nets across sent and fetched, one more call used.
+  // Every module entered closed, and from that what the rest of a plan takes at least. False when some module
+  // could not be run whole; the least times hold nevertheless.
   bool runClosed() {
     const std::size_t modules = facts_.cuts.size() - 1;
     const std::size_t width = most_calls_ + 2;
-    std::vector<std::uint32_t> one_more = calls_;
-    for (std::uint32_t& count : one_more) count = std::min(count + 1, kMostCallsOfPool);
     rest_closed_.assign(modules + 1, std::vector<double>(width, 0));
     rest_open_ = rest_closed_;  // both 0 at the end
     closed_runs_.resize(modules);
+    bool whole = true;
     for (std::size_t m = modules; m-- > 0;) {
       ModuleLimits module;
       for (std::uint32_t used = 0; used < width; ++used) {
@@ -137,36 +156,68 @@ class CallSearch {
         module.closed.push_back(limits_.below - before_[m] - rest_closed_[m + 1][left]);
         module.open.push_back(limits_.below - before_[m] - rest_open_[m + 1][left]);
       }
-      closed_runs_[m] = runGuided(m, {}, one_more, std::move(module));
-      const ModuleExits& exits = closed_runs_[m];
-      if (!exits.complete && (limits_.beam == 0 || budget_.stopped())) return false;
-      double across = 0;
-      for (std::uint32_t net = 0; net < items_.netCount(); ++net) {
-        if (items_.net_producer[net] >= facts_.cuts[m] || items_.net_consumers[net].empty() ||
-            items_.net_consumers[net].back() < facts_.cuts[m])
-          continue;
-        double most = 0;
-        for (std::size_t p = 0; p < items_.poolCount(); ++p)
-          most = std::max(most, items_.in(net, p) + items_.out(net, p));
-        across += most;
-      }
-      // Units bound across items, and a beam, leave ways out that closed runs do not show.
-      const bool sound = exits.complete && items_.tie_count == 0;
+      const bool sound =
+          !budget_.stopped() && (branches_[m] != nullptr ? restByBranches(m, module) : restByRun(m, module));
+      if (branches_[m] != nullptr ? !sound : !closed_runs_[m].complete)
+        whole = whole && limits_.beam > 0 && !budget_.stopped();
+      if (sound) continue;
       for (std::size_t left = 0; left < width; ++left) {
-        double least = sound ? kInfinity : behind_[m];
-        for (const CallExit& exit : exits.exits) {
-          const std::size_t used = usedInAll(exit.used);
-          if (!sound || used > left) continue;
-          const auto& rest = exits.cuts[exit.cut].pool < 0 ? rest_closed_ : rest_open_;
-          least = std::min(least, exit.time + rest[m + 1][left - used]);
-        }
-        // Exits at or above the limit were dropped: they are of no use, but no way out either.
-        rest_closed_[m][left] = std::max(behind_[m], std::min(least, limits_.below - before_[m]));
+        rest_closed_[m][left] = least_[m] + std::min(rest_closed_[m + 1][left], rest_open_[m + 1][left]);
+        rest_open_[m][left] = rest_closed_[m][left];
       }
-      for (std::size_t left = 0; left < width; ++left) {
-        rest_open_[m][left] =
-            left + 1 < width ? std::max(behind_[m], rest_closed_[m][left + 1] - across) : behind_[m];
+    }
+    return whole;
+  }
+
+  // What follows for the rest from all exits of a module: exits at or above the limit were dropped; they are
+  // of no use, but no way out either.
+  void setRest(std::size_t m, const ModuleExits& exits, std::vector<double>& rest) const {
+    for (std::size_t left = 0; left < rest.size(); ++left) {
+      double least = limits_.below - before_[m];
+      for (const CallExit& exit : exits.exits) {
+        const std::size_t used = usedInAll(exit.used);
+        if (used > left) continue;
+        const auto& behind = exits.cuts[exit.cut].pool < 0 ? rest_closed_ : rest_open_;
+        least = std::min(least, exit.time + behind[m + 1][left - used]);
       }
+      rest[left] = least;
+    }
+  }
+
+  // A call that is open at a cut could be closed there and another one opened: all nets across sent and
+  // fetched, one more call used. So one more call is allowed here than there are.
+  bool restByRun(std::size_t m, ModuleLimits& module) {
+    std::vector<std::uint32_t> one_more = calls_;
+    for (std::uint32_t& count : one_more) count = std::min(count + 1, kMostCallsOfPool);
+    closed_runs_[m] = runGuided(m, {}, one_more, std::move(module));
+    // Units bound across items, and a beam, leave ways out that closed runs do not show.
+    if (!closed_runs_[m].complete || items_.tie_count > 0) return false;
+    setRest(m, closed_runs_[m], rest_closed_[m]);
+    double across = 0;
+    for (std::uint32_t net = 0; net < items_.netCount(); ++net) {
+      if (items_.net_producer[net] >= facts_.cuts[m] || items_.net_consumers[net].empty() ||
+          items_.net_consumers[net].back() < facts_.cuts[m])
+        continue;
+      double most = 0;
+      for (std::size_t p = 0; p < items_.poolCount(); ++p)
+        most = std::max(most, items_.in(net, p) + items_.out(net, p));
+      across += most;
+    }
+    for (std::size_t left = 0; left + 1 < rest_open_[m].size(); ++left) {
+      const double path = least_[m] + std::min(rest_closed_[m + 1][left], rest_open_[m + 1][left]);
+      rest_open_[m][left] = std::max(path, rest_closed_[m][left + 1] - across);
+    }
+    rest_open_[m].back() = least_[m] + std::min(rest_closed_[m + 1].back(), rest_open_[m + 1].back());
+    return true;
+  }
+
+  // Both ways of entering; bytes are left out.
+  bool restByBranches(std::size_t m, const ModuleLimits& module) {
+    for (const bool open : {false, true}) {
+      const ModuleExits exits = branches_[m]->run(open, most_calls_ + 1, false, module, budget_);
+      outcome_.labels += exits.labels;
+      if (!exits.complete) return false;
+      setRest(m, exits, (open ? rest_open_ : rest_closed_)[m]);
     }
     return true;
   }
@@ -195,8 +246,12 @@ class CallSearch {
       if (!any) continue;
       const bool closed = here.cuts[c] == CallCut{};
       ModuleExits fresh;
-      if (!closed) fresh = runGuided(m, here.cuts[c], calls_, std::move(module));
-      ModuleExits& exits = closed ? closed_runs_[m] : fresh;
+      if (branches_[m] != nullptr) {
+        fresh = branches_[m]->run(!closed, most_calls_, true, module, budget_);
+        outcome_.labels += fresh.labels;
+      } else if (!closed)
+        fresh = runGuided(m, here.cuts[c], calls_, std::move(module));
+      ModuleExits& exits = closed && branches_[m] == nullptr ? closed_runs_[m] : fresh;
       if (!exits.complete && (limits_.beam == 0 || budget_.stopped())) return false;
       const auto run = static_cast<std::uint32_t>(runs_.size());
       runs_.push_back(std::move(exits.steps));
@@ -230,12 +285,14 @@ class CallSearch {
       if (label.time + rest[m + 1][most_calls_ - usedInAll(label.used)] >= limits_.below) continue;
       label.bytes = exit.goes_on ? from.bytes + exit.bytes : exit.bytes;
       if (exit.goes_on ? label.bytes > room : from.bytes + exit.entry_bytes > room) continue;
+      label.relaxed = from.relaxed || exit.relaxed;
       label.cut = cut_of[exit.cut];
       label.from = l;
       label.run = run;
       label.step = exit.step;
       const auto beats = [](const CutLabel& a, const CutLabel& b) {
-        return a.cut == b.cut && a.time <= b.time && a.bytes <= b.bytes && usesNoMore(a.used, b.used);
+        return a.cut == b.cut && a.time <= b.time && a.bytes <= b.bytes && a.relaxed <= b.relaxed &&
+               usesNoMore(a.used, b.used);
       };
       if (std::any_of(next.labels.begin(), next.labels.end(),
                       [&](const CutLabel& other) { return beats(other, label); }))

@@ -25,6 +25,7 @@ struct CallSearchLimits {
   double below = 0;
   std::size_t beam = 0;
   std::uint64_t most_labels = 0;  // of one module run; 0 = no limit
+  bool by_branches = false;       // modules that fall into branches are run branch by branch
 };
 
 struct CallSearchOutcome {
