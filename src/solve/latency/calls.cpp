@@ -90,7 +90,7 @@ SolveResult solveCalls(const Problem& problem, const Budget& budget, Progress& p
       const bool complete = once.guess(progress.bestValue()).complete;
       if (!complete && !budget.stopped()) {
         const Budget share = budget.slice(budget.remainingSeconds() * kShareOfOneCall);
-        CallsRun(problem, 1, share, progress).prove(progress.bestValue());
+        CallsRun(problem, 1, share, progress).proveByBranches(progress.bestValue());
       }
     }
   }

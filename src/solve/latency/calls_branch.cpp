@@ -125,7 +125,7 @@ void CallBranch::findCalls() {
     for (std::uint32_t to = 0; to < ideals_.size(); ++to) {
       const std::uint64_t set = ideals_[to].items & ~from.items;
       if ((from.items & ~ideals_[to].items) != 0 || set == 0) continue;
-      if (ideals_[to].bytes - from.bytes > memory * (1 + 1e-12)) continue;
+      if (ideals_[to].bytes - from.bytes > memory) continue;
       Call call;
       call.to = to;
       call.seconds = callSeconds(set, false, call.reads);
