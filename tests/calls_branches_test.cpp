@@ -81,10 +81,10 @@ TEST(CallBranches, BoundAndPlansAgreeWithTheWholeSearch) {
     const std::vector<std::uint32_t> calls{static_cast<std::uint32_t>(items.pools[0].devices.size())};
     CallSearchLimits limits;
     limits.below = std::numeric_limits<double>::infinity();
-    const CallSearchOutcome whole = searchCalls(facts, calls, true, limits, budget);
+    const CallSearchOutcome whole = searchCalls(facts, calls, 1, limits, budget);
     ASSERT_TRUE(whole.complete);
     limits.by_branches = true;
-    const CallSearchOutcome parts = searchCalls(facts, calls, true, limits, budget);
+    const CallSearchOutcome parts = searchCalls(facts, calls, 1, limits, budget);
     const double best = whole.found ? whole.value : limits.below;
     EXPECT_LE(parts.bound, best + 1e-9) << seed;
     closed += parts.complete;
@@ -103,7 +103,7 @@ TEST(CallBranches, BoundAndPlansAgreeWithTheWholeSearch) {
     EXPECT_NEAR(evaluation.plan.value, parts.value, 1e-9) << seed;
     // Held against the best value, nothing below it may be lost.
     limits.below = best * (1 + 1e-6);
-    const CallSearchOutcome tight = searchCalls(facts, calls, true, limits, budget);
+    const CallSearchOutcome tight = searchCalls(facts, calls, 1, limits, budget);
     EXPECT_LE(tight.bound, best + 1e-9) << seed;
     if (tight.complete) {
       EXPECT_TRUE(tight.found) << seed;

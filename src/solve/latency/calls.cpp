@@ -34,7 +34,7 @@ class CallsRun {
  public:
   // `calls` of each accelerator, each as if it were one of its own.
   CallsRun(const Problem& problem, std::uint32_t calls, const Budget& budget, Progress& progress)
-      : items_(problem, calls == 1), ties_by_call_(calls == 1), budget_(budget), progress_(progress) {
+      : items_(problem, calls == 1), calls_each_(calls), budget_(budget), progress_(progress) {
     if (!items_.suitable || items_.poolCount() > kMostCallPools) return;
     facts_.emplace(items_);
     suitable_ = true;
@@ -61,7 +61,7 @@ class CallsRun {
  private:
   CallItems items_;
   std::optional<CallGraphFacts> facts_;
-  bool ties_by_call_;
+  std::uint32_t calls_each_;
   const Budget& budget_;
   Progress& progress_;
   bool suitable_ = false;
@@ -73,7 +73,7 @@ class CallsRun {
     limits.beam = beam;
     limits.by_branches = by_branches;
     if (beam == 0 && budget_.work_limit > 0) limits.most_labels = budget_.work_limit * 100;
-    CallSearchOutcome outcome = searchCalls(*facts_, calls_, ties_by_call_, limits, budget_);
+    CallSearchOutcome outcome = searchCalls(*facts_, calls_, calls_each_, limits, budget_);
     if (outcome.found) progress_.plan(packCalls(items_, outcome.parts, budget_), kName);
     return outcome;
   }

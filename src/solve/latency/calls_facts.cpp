@@ -41,9 +41,15 @@ void CallGraphFacts::findCuts() {
     }
     all_before[i] = count == i;
   }
+  // By item: a unit of several items goes on behind it.
+  std::vector<std::uint8_t> tied(n, 0);
+  for (std::size_t t = 0; t < items.tie_count; ++t) {
+    const auto row = items.tie_items[t];
+    std::fill(tied.begin() + row.front(), tied.begin() + row.back(), std::uint8_t{1});
+  }
   cuts = {0};
   for (std::uint32_t i = 0; i + 1 < n; ++i) {
-    if (all_before[i] && descendants[i] == n - 1 - i) cuts.push_back(i + 1);
+    if (all_before[i] && descendants[i] == n - 1 - i && tied[i] == 0) cuts.push_back(i + 1);
   }
   if (n > 0) cuts.push_back(static_cast<std::uint32_t>(n));
 }

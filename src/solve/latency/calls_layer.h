@@ -5,17 +5,22 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace allot {
 
+// Groups of closed calls whose units go on (calls_key.h) that a label keeps apart.
+inline constexpr std::size_t kMostCallGroups = 2;
+
 struct CallLabel {
-  double least = 0;        // no exit of this label is earlier
-  double end = 0;          // open call: its end if it closed now, sends not counted
-  double duration = 0;     // open call: -infinity where its inputs cannot come too late any more
-  double bytes = 0;        // open call
-  double entry_bytes = 0;  // what the entry's call took here before it closed
+  double least = 0;     // no exit of this label is earlier
+  double end = 0;       // open call: its end if it closed now, sends not counted
+  double duration = 0;  // open call: -infinity where its inputs cannot come too late any more
+  double bytes = 0;     // open call, and what it shares its accelerator with
+  std::array<double, kMostCallGroups> held{};  // bytes of groups
+  double entry_bytes = 0;                      // what the entry's call took here before it closed
   std::uint64_t used = 0;
   std::uint32_t step = UINT32_MAX;
   std::uint32_t times = 0;  // offset into the layer's times

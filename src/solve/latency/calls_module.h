@@ -1,6 +1,7 @@
 // Every useful way through one module of a subgraph-calls problem, by labels over ideals.
 //
-// Problem: the items between two cuts (items that all others precede or follow), entered with nothing running
+// Problem: the items between two cuts (items that all others precede or follow, and no unit goes beyond),
+// entered with nothing running
 // ("closed") or inside a call that goes on ("open"). Find all exits that no other exit beats: accelerators
 // used, time added, bytes of the open call. Method: the items of any plan can be listed so that each call is
 // a run of the list; so a plan is a walk that adds one item at a time to an ideal: on the cpu, as the first
@@ -39,11 +40,10 @@ inline bool usesNoMore(std::uint64_t a, std::uint64_t b) {
   return (((b | kTop) - a) & kTop) == kTop;
 }
 
-// What a call that is open at a cut holds, and which units of several items are bound to accelerators.
+// What a call that is open at a cut holds.
 struct CallCut {
   std::int32_t pool = -1;                                    // of the open call; -1 = closed
   std::vector<std::pair<std::uint32_t, std::uint8_t>> nets;  // nets across the cut that are not kOutside
-  std::vector<std::uint32_t> ties;                           // units across the cut bound to accelerators
   friend bool operator==(const CallCut&, const CallCut&) = default;
 };
 
@@ -115,7 +115,7 @@ class CallGraphFacts {
 };
 
 ModuleExits runModule(const CallGraphFacts& facts, std::size_t module, const CallCut& entry,
-                      std::span<const std::uint32_t> pool_counts, bool ties_by_call,
+                      std::span<const std::uint32_t> pool_counts, std::uint32_t calls_each,
                       const ModuleLimits& limits, const Budget& budget);
 
 }  // namespace allot

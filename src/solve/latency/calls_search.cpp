@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "solve/latency/calls_branches.h"
 
@@ -29,12 +30,12 @@ struct Position {
 
 class CallSearch {
  public:
-  CallSearch(const CallGraphFacts& facts, const std::vector<std::uint32_t>& calls, bool ties_by_call,
+  CallSearch(const CallGraphFacts& facts, const std::vector<std::uint32_t>& calls, std::uint32_t calls_each,
              const CallSearchLimits& limits, const Budget& budget)
       : facts_(facts),
         items_(facts.items),
         calls_(calls),
-        ties_by_call_(ties_by_call),
+        calls_each_(calls_each),
         limits_(limits),
         budget_(budget) {
     for (std::size_t p = 0; p < calls.size(); ++p) most_used_ |= std::uint64_t{calls[p]} << (8 * p);
@@ -76,7 +77,7 @@ class CallSearch {
         best = l;
     }
     const double least = best == UINT32_MAX ? limits_.below : last.labels[best].time;
-    outcome_.bound = std::max(outcome_.bound, std::min(relaxed, least));
+    if (outcome_.complete) outcome_.bound = std::max(outcome_.bound, std::min(relaxed, least));
     if (relaxed < least) outcome_.complete = false;
     if (best == UINT32_MAX) return std::move(outcome_);
     outcome_.found = true;
@@ -89,7 +90,7 @@ class CallSearch {
   const CallGraphFacts& facts_;
   const CallItems& items_;
   const std::vector<std::uint32_t>& calls_;
-  bool ties_by_call_;
+  std::uint32_t calls_each_;
   const CallSearchLimits& limits_;
   const Budget& budget_;
   std::uint64_t most_used_ = 0;
@@ -127,13 +128,13 @@ class CallSearch {
     const Budget budget = limits_.beam > 0 ? budget_ : budget_.slice(budget_.remainingSeconds() / 2);
     module.beam = limits_.beam > 0 ? limits_.beam : kGuideBeam;
     module.most_labels = limits_.most_labels;
-    ModuleExits exits = runModule(facts_, m, entry, calls, ties_by_call_, module, budget);
+    ModuleExits exits = runModule(facts_, m, entry, calls, calls_each_, module, budget);
     outcome_.labels += exits.labels;
     if (!exits.complete && limits_.beam == 0 && !budget.stopped()) {
       const ModuleExits known = std::move(exits);
       module.beam = 0;
       module.known = &known;
-      exits = runModule(facts_, m, entry, calls, ties_by_call_, module, budget);
+      exits = runModule(facts_, m, entry, calls, calls_each_, module, budget);
       outcome_.labels += exits.labels;
     }
     if (!exits.complete) outcome_.complete = false;
@@ -158,9 +159,8 @@ class CallSearch {
       }
       const bool sound =
           !budget_.stopped() && (branches_[m] != nullptr ? restByBranches(m, module) : restByRun(m, module));
-      if (branches_[m] != nullptr ? !sound : !closed_runs_[m].complete)
-        whole = whole && limits_.beam > 0 && !budget_.stopped();
       if (sound) continue;
+      whole = whole && limits_.beam > 0 && !budget_.stopped();
       for (std::size_t left = 0; left < width; ++left) {
         rest_closed_[m][left] = least_[m] + std::min(rest_closed_[m + 1][left], rest_open_[m + 1][left]);
         rest_open_[m][left] = rest_closed_[m][left];
@@ -190,8 +190,7 @@ class CallSearch {
     std::vector<std::uint32_t> one_more = calls_;
     for (std::uint32_t& count : one_more) count = std::min(count + 1, kMostCallsOfPool);
     closed_runs_[m] = runGuided(m, {}, one_more, std::move(module));
-    // Units bound across items, and a beam, leave ways out that closed runs do not show.
-    if (!closed_runs_[m].complete || items_.tie_count > 0) return false;
+    if (!closed_runs_[m].complete) return false;
     setRest(m, closed_runs_[m], rest_closed_[m]);
     double across = 0;
     for (std::uint32_t net = 0; net < items_.netCount(); ++net) {
@@ -224,48 +223,65 @@ class CallSearch {
 
   bool step(std::size_t m) {
     const Position& here = positions_[m];
-    Position& next = positions_[m + 1];
+    bool tied = false;
+    for (std::uint32_t i = facts_.cuts[m]; i < facts_.cuts[m + 1]; ++i)
+      tied = tied || items_.tie[i] != CallItems::kNone;
     for (std::uint32_t c = 0; c < here.cuts.size(); ++c) {
-      ModuleLimits module;
-      module.closed.assign(most_calls_ + 1, -kInfinity);
-      module.open = module.closed;
-      module.entry_bytes_least = kInfinity;
-      bool any = false;
-      for (const CutLabel& label : here.labels) {
-        if (label.cut != c) continue;
-        any = true;
-        module.entry_bytes_least = std::min(module.entry_bytes_least, label.bytes);
-        module.entry_bytes_most = std::max(module.entry_bytes_most, label.bytes);
-        for (std::size_t used = 0; used + usedInAll(label.used) <= most_calls_; ++used) {
-          const std::size_t left = most_calls_ - used - usedInAll(label.used);
-          const double room = limits_.below - label.time;
-          module.closed[used] = std::max(module.closed[used], room - rest_closed_[m + 1][left]);
-          module.open[used] = std::max(module.open[used], room - rest_open_[m + 1][left]);
-        }
-      }
-      if (!any) continue;
-      const bool closed = here.cuts[c] == CallCut{};
-      ModuleExits fresh;
-      if (branches_[m] != nullptr) {
-        fresh = branches_[m]->run(!closed, most_calls_, true, module, budget_);
-        outcome_.labels += fresh.labels;
-      } else if (!closed)
-        fresh = runGuided(m, here.cuts[c], calls_, std::move(module));
-      ModuleExits& exits = closed && branches_[m] == nullptr ? closed_runs_[m] : fresh;
-      if (!exits.complete && (limits_.beam == 0 || budget_.stopped())) return false;
-      const auto run = static_cast<std::uint32_t>(runs_.size());
-      runs_.push_back(std::move(exits.steps));
-      std::vector<std::uint32_t> cut_of;
-      for (CallCut& cut : exits.cuts) {
-        const auto at = std::find(next.cuts.begin(), next.cuts.end(), cut);
-        cut_of.push_back(static_cast<std::uint32_t>(at - next.cuts.begin()));
-        if (at == next.cuts.end()) next.cuts.push_back(cut);
-      }
+      std::vector<std::uint32_t> labels;
       for (std::uint32_t l = 0; l < here.labels.size(); ++l) {
-        if (here.labels[l].cut == c && !join(m, l, exits, cut_of, run)) return false;
+        if (here.labels[l].cut == c) labels.push_back(l);
+      }
+      const auto bytesOf = [&](std::uint32_t l) { return here.labels[l].bytes; };
+      std::stable_sort(labels.begin(), labels.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return bytesOf(a) < bytesOf(b); });
+      // A unit may leave the open call and go on in another one of its accelerator: then all bytes count, and
+      // labels that differ in them are run one by one.
+      const bool apart = tied && calls_each_ > 1 && here.cuts[c].pool >= 0;
+      for (std::size_t first = 0, end = 0; first < labels.size(); first = end) {
+        while (end < labels.size() && (!apart || bytesOf(labels[end]) == bytesOf(labels[first]))) ++end;
+        if (!stepFrom(m, c, {labels.data() + first, end - first})) return false;
       }
     }
     return true;
+  }
+
+  // From labels of one cut, by rising bytes.
+  bool stepFrom(std::size_t m, std::uint32_t c, std::span<const std::uint32_t> labels) {
+    const Position& here = positions_[m];
+    Position& next = positions_[m + 1];
+    ModuleLimits module;
+    module.closed.assign(most_calls_ + 1, -kInfinity);
+    module.open = module.closed;
+    module.entry_bytes_least = here.labels[labels.front()].bytes;
+    module.entry_bytes_most = here.labels[labels.back()].bytes;
+    for (const std::uint32_t l : labels) {
+      const CutLabel& label = here.labels[l];
+      for (std::size_t used = 0; used + usedInAll(label.used) <= most_calls_; ++used) {
+        const std::size_t left = most_calls_ - used - usedInAll(label.used);
+        const double room = limits_.below - label.time;
+        module.closed[used] = std::max(module.closed[used], room - rest_closed_[m + 1][left]);
+        module.open[used] = std::max(module.open[used], room - rest_open_[m + 1][left]);
+      }
+    }
+    const bool closed = here.cuts[c] == CallCut{};
+    ModuleExits fresh;
+    if (branches_[m] != nullptr) {
+      fresh = branches_[m]->run(!closed, most_calls_, true, module, budget_);
+      outcome_.labels += fresh.labels;
+    } else if (!closed)
+      fresh = runGuided(m, here.cuts[c], calls_, std::move(module));
+    ModuleExits& exits = closed && branches_[m] == nullptr ? closed_runs_[m] : fresh;
+    if (!exits.complete && (limits_.beam == 0 || budget_.stopped())) return false;
+    const auto run = static_cast<std::uint32_t>(runs_.size());
+    runs_.push_back(std::move(exits.steps));
+    std::vector<std::uint32_t> cut_of;
+    for (CallCut& cut : exits.cuts) {
+      const auto at = std::find(next.cuts.begin(), next.cuts.end(), cut);
+      cut_of.push_back(static_cast<std::uint32_t>(at - next.cuts.begin()));
+      if (at == next.cuts.end()) next.cuts.push_back(cut);
+    }
+    return std::all_of(labels.begin(), labels.end(),
+                       [&](std::uint32_t l) { return join(m, l, exits, cut_of, run); });
   }
 
   bool join(std::size_t m, std::uint32_t l, const ModuleExits& exits,
@@ -335,8 +351,9 @@ class CallSearch {
 }  // namespace
 
 CallSearchOutcome searchCalls(const CallGraphFacts& facts, const std::vector<std::uint32_t>& calls,
-                              bool ties_by_call, const CallSearchLimits& limits, const Budget& budget) {
-  return CallSearch(facts, calls, ties_by_call, limits, budget).run();
+                              std::uint32_t calls_each, const CallSearchLimits& limits,
+                              const Budget& budget) {
+  return CallSearch(facts, calls, calls_each, limits, budget).run();
 }
 
 }  // namespace allot

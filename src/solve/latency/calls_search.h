@@ -37,8 +37,9 @@ struct CallSearchOutcome {
   std::uint64_t labels = 0;
 };
 
-// `calls` by pool: how many it may run in all. `ties_by_call`: units of several items share a call.
+// `calls` by pool: how many it may run in all. `calls_each`: how many calls of one accelerator a unit may
+// be spread over.
 CallSearchOutcome searchCalls(const CallGraphFacts& facts, const std::vector<std::uint32_t>& calls,
-                              bool ties_by_call, const CallSearchLimits& limits, const Budget& budget);
+                              std::uint32_t calls_each, const CallSearchLimits& limits, const Budget& budget);
 
 }  // namespace allot
