@@ -124,8 +124,9 @@ class CallSearch {
   // Runs a module, first with a beam where that guides the whole run.
   ModuleExits runGuided(std::size_t m, const CallCut& entry, const std::vector<std::uint32_t>& calls,
                         ModuleLimits module) {
-    // Half of the time for one module, so that there is some for the others' share of the bound.
-    const Budget budget = limits_.beam > 0 ? budget_ : budget_.slice(budget_.remainingSeconds() / 2);
+    // Half of the time for one module, so that there is some for the bounds of those before it.
+    const bool alone = limits_.beam > 0 || m == 0;
+    const Budget budget = alone ? budget_ : budget_.slice(budget_.remainingSeconds() / 2);
     module.beam = limits_.beam > 0 ? limits_.beam : kGuideBeam;
     module.most_labels = limits_.most_labels;
     ModuleExits exits = runModule(facts_, m, entry, calls, calls_each_, module, budget);
