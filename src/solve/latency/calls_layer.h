@@ -32,6 +32,13 @@ struct CallWaiter {
   std::uint64_t on;
 };
 
+// An item outside the ideal that reads what the open call makes: it takes at least `apart` from the end of
+// the call so far to the end of the module, unless it joins the call.
+struct CallOnward {
+  double apart;
+  std::uint32_t item;
+};
+
 struct CallState {
   std::uint32_t key = 0;
   std::int32_t pool = -1;
@@ -41,7 +48,8 @@ struct CallState {
   std::vector<std::uint32_t> frontier;  // items; entry 0 stands for everything before the module
   std::uint64_t in_call = 0;            // frontier items of the open call
   std::uint64_t only_call = 0;          // frontier items whose waiters all wait for the open call too
-  std::vector<double> tails;            // by frontier item
+  std::vector<double> tails;            // by frontier item outside the open call, and for the entry
+  std::vector<CallOnward> onward;
   std::vector<CallWaiter> waiters;
   // The module's last item, while it is not in the ideal: what a call that takes it must still spend at
   // least, and what the open call must spend on sending to it otherwise.

@@ -41,7 +41,8 @@ class ModuleRun {
  public:
   ModuleRun(const CallGraphFacts& facts, std::size_t module, std::span<const std::uint32_t> pool_counts,
             std::uint32_t calls_each, const ModuleLimits& limits, const Budget& budget)
-      : items_(facts.items),
+      : facts_(facts),
+        items_(facts.items),
         lo_(facts.cuts[module]),
         hi_(facts.cuts[module + 1]),
         calls_each_(calls_each),
@@ -80,6 +81,7 @@ class ModuleRun {
   }
 
  private:
+  const CallGraphFacts& facts_;
   const CallItems& items_;
   std::uint32_t lo_, hi_;
   std::uint32_t calls_each_;
@@ -178,6 +180,13 @@ class ModuleRun {
         time_[f] = 0;
     }
     if (!late) label.duration = -kInfinity;
+    const auto pool = static_cast<std::size_t>(state.pool);
+    const double bytes = label.bytes + (state.entry_call ? limits_.entry_bytes_least : 0);
+    for (const CallOnward& next : state.onward) {
+      const double inside =
+          items_.onPool(next.item, pool) + facts_.inCall(next.item, pool, bytes + items_.bytes[next.item]);
+      label.least = std::max(label.least, label.end + std::min(next.apart, inside));
+    }
     dropBytes(state, label);
   }
 

@@ -101,15 +101,23 @@ class CallGraphFacts {
   std::vector<std::uint32_t> cuts;       // 0, ..., n: items [cuts[j], cuts[j + 1]) are module j
   std::vector<std::uint64_t> ancestors;  // [item * words]
   std::size_t words = 0;
-  std::vector<double> tail_cpu, tail_call;  // least time behind an item to the end of its module
-  std::vector<double> bytes_from;           // by position: bytes of all items and tails from there on
+  std::vector<double> tail_cpu;    // least time behind an item on the cpu to the end of its module
+  std::vector<double> bytes_from;  // by position: bytes of all items and tails from there on
   bool isAncestor(std::uint32_t a, std::uint32_t of) const {
     return (ancestors[of * words + a / 64] >> (a % 64)) & 1;
   }
-  // Least time from the end of `producer` to the end of the module through this net and consumer.
-  double least(std::uint32_t net, std::uint32_t consumer, bool in_call, int pool, bool fetched) const;
+  // Least time behind an item to the end of its module, when its call has these bytes with it: on some path
+  // the call goes on while its memory lasts.
+  double inCall(std::uint32_t item, std::size_t pool, double bytes) const;
+  // Least time of an item and all behind it, and the same when it reads a net of another call or of the cpu.
+  double alone(std::uint32_t item) const;
+  double outside(std::uint32_t net, std::uint32_t consumer, bool fetched) const;
 
  private:
+  static constexpr std::size_t kByteSteps = 1024;
+  std::vector<double> enter_bytes_;     // by item: what it brings to a call that has nothing of its unit yet
+  std::vector<double> behind_in_call_;  // [item][pool][share of the memory taken]
+
   void findCuts();
   void findTails();
 };

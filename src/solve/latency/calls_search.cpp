@@ -111,10 +111,7 @@ class CallSearch {
     least_.assign(modules, 0);
     for (std::size_t m = 0; m < modules; ++m) {
       for (std::uint32_t v = facts_.cuts[m]; v < facts_.cuts[m + 1]; ++v) {
-        double time = items_.cpu[v] + facts_.tail_cpu[v];
-        for (std::size_t p = 0; p < items_.poolCount(); ++p)
-          time = std::min(time, items_.onPool(v, p) + facts_.tail_call[v]);
-        least_[m] = std::max(least_[m], time);
+        least_[m] = std::max(least_[m], facts_.alone(v));
       }
     }
     before_.assign(modules + 1, 0);
