@@ -76,9 +76,16 @@ bool fitTogether(const CallItems& items, const Ancestors& ancestors, std::uint32
 // What a call with `consumer` takes at least to have what `item` makes.
 double leastToHave(const CallItems& items, const Ancestors& ancestors, std::uint32_t item,
                    std::uint32_t consumer, std::size_t pool) {
+  // An item that cannot be in the call, being too far from the consumer.
+  const auto isAway = [&](std::uint32_t other) {
+    return ancestors.precedes(other, consumer) && !fitTogether(items, ancestors, other, consumer, pool);
+  };
   double with_item = items.onPool(item, pool);
   for (const std::uint32_t net : items.item_inputs[item]) {
-    if (!fitTogether(items, ancestors, items.net_producer[net], consumer, pool))
+    // Fetched for this item alone, unless another reader of the net is in the call as well.
+    const auto readers = items.net_consumers[net];
+    if (isAway(items.net_producer[net]) &&
+        std::all_of(readers.begin(), readers.end(), [&](std::uint32_t r) { return r == item || isAway(r); }))
       with_item += items.in(net, pool);
   }
   return std::min(items.in(items.item_outputs[item][0], pool), with_item);
