@@ -103,7 +103,7 @@ TEST(CallsAside, LeaveNoPlanBelowTheBound) {
   }
   EXPECT_GT(left_out, 600);
   EXPECT_GT(tied, 50);
-  EXPECT_GT(exact, left_out / 3);
+  EXPECT_GT(exact, left_out / 4);
 }
 
 }  // namespace
