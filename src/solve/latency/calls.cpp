@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "problem/calls_model.h"
+#include "solve/latency/calls_aside.h"
 #include "solve/latency/calls_pack.h"
 #include "solve/latency/calls_search.h"
 
@@ -29,12 +30,12 @@ bool callsAccepts(const Problem& problem) {
 
 namespace {
 
-// One model of the problem and what has been found in it.
+// One model of the problem: what can be found and proven in it.
 class CallsRun {
  public:
   // `calls` of each accelerator, each as if it were one of its own.
-  CallsRun(const Problem& problem, std::uint32_t calls, const Budget& budget, Progress& progress)
-      : items_(problem, calls == 1), ties_by_call_(calls == 1), budget_(budget), progress_(progress) {
+  CallsRun(CallItems items, std::uint32_t calls, const Budget& budget, Progress& progress)
+      : items_(std::move(items)), calls_each_(calls), budget_(budget), progress_(progress) {
     if (!items_.suitable || items_.poolCount() > kMostCallPools) return;
     facts_.emplace(items_);
     suitable_ = true;
@@ -47,32 +48,49 @@ class CallsRun {
   }
 
   bool suitable() const { return suitable_; }
-  std::size_t modules() const { return facts_->cuts.size() - 1; }
 
-  // With a beam, for a plan.
-  CallSearchOutcome guess(double below) {
+  // First with a beam for a plan, then branch by branch, then whole. True when no plan below the best is
+  // left, or below what was found here. `bounds`: what holds here holds for the problem.
+  bool run(bool bounds) {
     const std::size_t beam = std::clamp(kBeamOfAll / (items_.itemCount() + 1), kLeastBeam, kMostBeam);
-    return search(below, budget_.work_limit > 0 ? std::min<std::size_t>(beam, budget_.work_limit) : beam);
+    CallSearchLimits limits;
+    limits.beam = budget_.work_limit > 0 ? std::min<std::size_t>(beam, budget_.work_limit) : beam;
+    bool complete = search(limits, bounds);
+    limits.beam = 0;
+    if (budget_.work_limit > 0) limits.most_labels = budget_.work_limit * 100;
+    for (const bool by_branches : {true, false}) {
+      if (complete || budget_.stopped()) break;
+      limits.by_branches = by_branches;
+      complete = search(limits, bounds);
+    }
+    return complete;
   }
-  CallSearchOutcome prove(double below) { return search(below, 0); }
+  // No plan is worth less; infinite when there is none.
+  double bound() const { return bound_; }
+  std::string proof() const {
+    return fmt::format("every plan below the value ruled out: {} labels over {} modules", labels_,
+                       facts_->cuts.size() - 1);
+  }
 
  private:
   CallItems items_;
   std::optional<CallGraphFacts> facts_;
-  bool ties_by_call_;
+  std::uint32_t calls_each_;
   const Budget& budget_;
   Progress& progress_;
   bool suitable_ = false;
   std::vector<std::uint32_t> calls_;
+  double bound_ = 0;
+  std::uint64_t labels_ = 0;
 
-  CallSearchOutcome search(double below, std::size_t beam) {
-    CallSearchLimits limits;
-    limits.below = below;
-    limits.beam = beam;
-    if (beam == 0 && budget_.work_limit > 0) limits.most_labels = budget_.work_limit * 100;
-    CallSearchOutcome outcome = searchCalls(*facts_, calls_, ties_by_call_, limits, budget_);
+  bool search(CallSearchLimits limits, bool bounds) {
+    limits.below = progress_.bestValue();
+    const CallSearchOutcome outcome = searchCalls(*facts_, calls_, calls_each_, limits, budget_);
     if (outcome.found) progress_.plan(packCalls(items_, outcome.parts, budget_), kName);
-    return outcome;
+    bound_ = std::max(bound_, outcome.bound * (1 - kEqual));
+    labels_ = outcome.labels;
+    if (bounds && bound_ < kInfinity) progress_.bound(bound_, kName);
+    return outcome.complete;
   }
 };
 
@@ -80,34 +98,25 @@ class CallsRun {
 
 SolveResult solveCalls(const Problem& problem, const Budget& budget, Progress& progress) {
   const std::uint32_t calls = problem.modes.calls;
+  const auto met = [&](double bound) { return progress.bestValue() <= bound * (1 + 3 * kEqual); };
   if (calls > 1) {
     // A plan of one call each is a plan here too.
-    CallsRun once(problem, 1, budget, progress);
-    if (once.suitable()) {
-      const bool complete = once.guess(progress.bestValue()).complete;
-      if (!complete && !budget.stopped()) {
-        const Budget share = budget.slice(budget.remainingSeconds() * kShareOfOneCall);
-        CallsRun(problem, 1, share, progress).prove(progress.bestValue());
-      }
-    }
+    const Budget share = budget.slice(budget.remainingSeconds() * kShareOfOneCall);
+    CallItems items(problem, true);
+    std::optional<CallItems> left = withoutBypasses(items, 1);
+    CallsRun once(left ? std::move(*left) : std::move(items), 1, share, progress);
+    if (once.suitable()) once.run(false);
   }
-  CallsRun run(problem, calls, budget, progress);
+  CallItems items(problem, calls == 1);
+  if (std::optional<CallItems> left = withoutBypasses(items, calls)) {
+    CallsRun run(std::move(*left), calls, budget, progress);
+    if (run.suitable() && run.run(true) && met(run.bound())) return {SolveEnd::kExhausted, run.proof()};
+  }
+  CallsRun run(std::move(items), calls, budget, progress);
   if (!run.suitable()) return {SolveEnd::kNotSuitable, ""};
-  double below = progress.bestValue();
-  CallSearchOutcome outcome = run.guess(below);
-  if (!outcome.complete && !budget.stopped()) {
-    below = progress.bestValue();
-    outcome = run.prove(below);
-    if (outcome.bound < kInfinity) progress.bound(outcome.bound * (1 - kEqual), kName);
-  }
-  if (!outcome.complete) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
-  const double least = (outcome.found ? outcome.value : below) * (1 - kEqual);
-  if (least == kInfinity) return {SolveEnd::kExhausted, "no plan exists"};
-  progress.bound(least, kName);
-  const std::string proof = fmt::format("every plan below the value ruled out: {} labels over {} modules",
-                                        outcome.labels, run.modules());
-  const bool met = progress.bestValue() <= least * (1 + 3 * kEqual);
-  return {met ? SolveEnd::kExhausted : SolveEnd::kFinished, proof};
+  if (!run.run(true)) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+  if (run.bound() == kInfinity) return {SolveEnd::kExhausted, "no plan exists"};
+  return {met(run.bound()) ? SolveEnd::kExhausted : SolveEnd::kFinished, run.proof()};
 }
 
 }  // namespace allot

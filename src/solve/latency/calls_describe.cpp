@@ -41,10 +41,7 @@ void CallDescriber::describe(CallState& state, const std::uint64_t* key) {
   for (const std::uint32_t v : remaining) {
     if (!waitsForEntry(v)) continue;
     direct.emplace_back(0, v);
-    double least = items_.cpu[v] + facts_.tail_cpu[v];
-    for (std::size_t p = 0; p < items_.poolCount(); ++p)
-      least = std::min(least, items_.onPool(v, p) + facts_.tail_call[v]);
-    state.tails[0] = std::max(state.tails[0], least);
+    state.tails[0] = std::max(state.tails[0], facts_.alone(v));
   }
   for (std::uint32_t f = 1; f < state.frontier.size(); ++f) {
     const std::uint32_t u = state.frontier[f];
@@ -54,9 +51,12 @@ void CallDescriber::describe(CallState& state, const std::uint64_t* key) {
       for (const std::uint32_t c : items_.net_consumers[net]) {
         if (c >= hi_ || keys_.holds(key, c)) continue;
         direct.emplace_back(f, c);
-        const bool here = held == kMade || held == kSent;
-        state.tails[f] = std::max(state.tails[f], facts_.least(net, c, here, here ? state.pool : -1,
-                                                               held == kSent || held == kFetched));
+        const double apart = facts_.outside(net, c, held == kFetched);
+        if (held != kMade && held != kSent)
+          state.tails[f] = std::max(state.tails[f], apart);
+        else
+          state.onward.push_back(
+              {apart + (held == kMade ? items_.out(net, static_cast<std::size_t>(state.pool)) : 0), c});
       }
     }
   }

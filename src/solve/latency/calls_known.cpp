@@ -25,7 +25,7 @@ void KnownExits::find(const CallCut& entry, const ModuleExits* known) {
   for (const auto& [net, state] : entry.nets) {
     if (state == kMade) close += items_.out(net, static_cast<std::size_t>(entry.pool));
   }
-  bool tied = !entry.ties.empty(), tails = false;
+  bool tied = false, tails = false;
   std::vector<double> last_call(pools, 0);
   std::vector<double> end(hi_ - lo_, 0);
   double last_start = 0, latest = 0;
@@ -39,7 +39,6 @@ void KnownExits::find(const CallCut& entry, const ModuleExits* known) {
     latest = std::max(latest, end[i - lo_]);
     last_start = ready;
   }
-  for (const std::uint32_t tie : keys_.ties) tied = tied || items_.tie_items[tie].back() >= hi_;
   // Units bound across items make exits differ in more than is compared here.
   if (tied) return;
   closed_.push_back({0, latest});

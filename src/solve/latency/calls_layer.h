@@ -5,17 +5,22 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace allot {
 
+// Groups of closed calls whose units go on (calls_key.h) that a label keeps apart.
+inline constexpr std::size_t kMostCallGroups = 2;
+
 struct CallLabel {
-  double least = 0;        // no exit of this label is earlier
-  double end = 0;          // open call: its end if it closed now, sends not counted
-  double duration = 0;     // open call: -infinity where its inputs cannot come too late any more
-  double bytes = 0;        // open call
-  double entry_bytes = 0;  // what the entry's call took here before it closed
+  double least = 0;     // no exit of this label is earlier
+  double end = 0;       // open call: its end if it closed now, sends not counted
+  double duration = 0;  // open call: -infinity where its inputs cannot come too late any more
+  double bytes = 0;     // open call, and what it shares its accelerator with
+  std::array<double, kMostCallGroups> held{};  // bytes of groups
+  double entry_bytes = 0;                      // what the entry's call took here before it closed
   std::uint64_t used = 0;
   std::uint32_t step = UINT32_MAX;
   std::uint32_t times = 0;  // offset into the layer's times
@@ -27,6 +32,13 @@ struct CallWaiter {
   std::uint64_t on;
 };
 
+// An item outside the ideal that reads what the open call makes: it takes at least `apart` from the end of
+// the call so far to the end of the module, unless it joins the call.
+struct CallOnward {
+  double apart;
+  std::uint32_t item;
+};
+
 struct CallState {
   std::uint32_t key = 0;
   std::int32_t pool = -1;
@@ -36,7 +48,8 @@ struct CallState {
   std::vector<std::uint32_t> frontier;  // items; entry 0 stands for everything before the module
   std::uint64_t in_call = 0;            // frontier items of the open call
   std::uint64_t only_call = 0;          // frontier items whose waiters all wait for the open call too
-  std::vector<double> tails;            // by frontier item
+  std::vector<double> tails;            // by frontier item outside the open call, and for the entry
+  std::vector<CallOnward> onward;
   std::vector<CallWaiter> waiters;
   // The module's last item, while it is not in the ideal: what a call that takes it must still spend at
   // least, and what the open call must spend on sending to it otherwise.

@@ -40,11 +40,12 @@ double equalTimes(const CallItems& items, const CallKeys& keys, std::uint32_t lo
 class ModuleRun {
  public:
   ModuleRun(const CallGraphFacts& facts, std::size_t module, std::span<const std::uint32_t> pool_counts,
-            bool ties_by_call, const ModuleLimits& limits, const Budget& budget)
-      : items_(facts.items),
+            std::uint32_t calls_each, const ModuleLimits& limits, const Budget& budget)
+      : facts_(facts),
+        items_(facts.items),
         lo_(facts.cuts[module]),
         hi_(facts.cuts[module + 1]),
-        ties_by_call_(ties_by_call),
+        calls_each_(calls_each),
         limits_(limits),
         budget_(budget),
         keys_(items_, lo_, hi_),
@@ -52,8 +53,10 @@ class ModuleRun {
         describer_(facts, keys_, lo_, hi_),
         known_(items_, keys_, lo_, hi_, pool_counts, equal_),
         key_(keys_.words) {
-    for (std::size_t p = 0; p < pool_counts.size(); ++p)
+    for (std::size_t p = 0; p < pool_counts.size(); ++p) {
       most_used_ |= std::uint64_t{pool_counts[p]} << (8 * p);
+      least_memory_ = std::min(least_memory_, items_.pools[p].memory);
+    }
     for (const std::uint32_t net : items_.item_outputs[hi_ - 1]) {
       double send = items_.net_consumers[net].empty() ? 0 : kInfinity;
       for (std::size_t p = 0; p < items_.poolCount(); ++p) send = std::min(send, items_.out(net, p));
@@ -78,9 +81,10 @@ class ModuleRun {
   }
 
  private:
+  const CallGraphFacts& facts_;
   const CallItems& items_;
   std::uint32_t lo_, hi_;
-  bool ties_by_call_;
+  std::uint32_t calls_each_;
   const ModuleLimits& limits_;
   const Budget& budget_;
   CallKeys keys_;
@@ -88,7 +92,8 @@ class ModuleRun {
   CallDescriber describer_;
   KnownExits known_;
   std::uint64_t most_used_ = 0;
-  double last_out_ = 0;  // of the module's last item, on the best pool
+  double least_memory_ = kInfinity;  // of all pools
+  double last_out_ = 0;              // of the module's last item, on the best pool
   CallLayer layer_, next_;
   ModuleExits out_;
   std::uint64_t made_ = 0;
@@ -149,6 +154,7 @@ class ModuleRun {
         if (raised_[f] != kInfinity) label.least = std::max(label.least, time_[f] + state.tails[f]);
       }
       label.end = label.duration = label.bytes = 0;
+      dropBytes(state, label);
       return;
     }
     const double start = label.duration == -kInfinity ? kInfinity : label.end - label.duration;
@@ -174,9 +180,23 @@ class ModuleRun {
         time_[f] = 0;
     }
     if (!late) label.duration = -kInfinity;
-    const double most = state.entry_call ? limits_.entry_bytes_most : 0;
-    const double room = items_.pools[static_cast<std::size_t>(state.pool)].memory;
-    if (most + label.bytes + state.bytes_left <= room) label.bytes = 0;
+    const auto pool = static_cast<std::size_t>(state.pool);
+    const double bytes = label.bytes + (state.entry_call ? limits_.entry_bytes_least : 0);
+    for (const CallOnward& next : state.onward) {
+      const double inside =
+          items_.onPool(next.item, pool) + facts_.inCall(next.item, pool, bytes + items_.bytes[next.item]);
+      label.least = std::max(label.least, label.end + std::min(next.apart, inside));
+    }
+    dropBytes(state, label);
+  }
+
+  // Bytes do not matter where all that is still to come fits with them.
+  void dropBytes(const CallState& state, CallLabel& label) const {
+    double all = label.bytes + state.bytes_left + (state.entry_call ? limits_.entry_bytes_most : 0);
+    for (const double bytes : label.held) all += bytes;
+    if (all > least_memory_) return;
+    label.bytes = 0;
+    label.held.fill(0);
   }
 
   bool beats(const CallLabel& a, const double* times_a, const CallLabel& b, const double* times_b,
@@ -184,6 +204,9 @@ class ModuleRun {
     if (!usesNoMore(a.used, b.used) || a.least > b.least + equal_ || a.end > b.end + equal_ ||
         a.duration > b.duration + equal_ || a.bytes > b.bytes || a.entry_bytes > b.entry_bytes)
       return false;
+    for (std::size_t g = 0; g < kMostCallGroups; ++g) {
+      if (a.held[g] > b.held[g]) return false;
+    }
     for (std::size_t f = 0; f < n; ++f) {
       if (times_a[f] > times_b[f] + equal_) return false;
     }
@@ -238,10 +261,9 @@ class ModuleRun {
   void start(const CallCut& entry) {
     layer_.clear();
     std::fill(key_.begin(), key_.end(), 0);
-    keys_.setMode(key_.data(), entry.pool, entry.pool >= 0);
+    keys_.setMode(key_.data(), entry.pool, entry.pool >= 0, entry.pool >= 0 ? 1 : 0);
     for (const auto& [net, state] : entry.nets)
       keys_.setNet(key_.data(), net, static_cast<CallNetState>(state));
-    for (const std::uint32_t tie : entry.ties) keys_.setBound(key_.data(), tie, true);
     const std::uint32_t state = stateOf(layer_, key_.data());
     time_.assign(kMostCallFrontier, 0);
     CallLabel label;
@@ -316,7 +338,7 @@ class ModuleRun {
       if (!keys_.isLive(key, net)) keys_.setNet(key, net, kOutside);
     }
     const std::uint32_t tie = items_.tie[item];
-    if (tie != CallItems::kNone && keys_.allHeld(key, tie)) keys_.setBound(key, tie, false);
+    if (tie != CallItems::kNone && keys_.allHeld(key, tie)) keys_.bind(key, tie, CallKeys::kNotBound);
   }
 
   // Times of `from` laid out for `to`; items new in the frontier get `fresh`.
@@ -349,13 +371,24 @@ class ModuleRun {
       if (held == kMade) sends += items_.out(net, pool);
       keys_.setNet(key_.data(), net, kOutside);
     }
-    if (ties_by_call_) {
-      for (const std::uint32_t tie : keys_.ties) {
-        if (keys_.bound(key_.data(), tie)) return true;  // the unit must end in this call
-      }
+    // Units that are not complete go on in a later call of the accelerator, where it has one left.
+    const std::uint32_t calls = CallKeys::callsOf(key_.data());
+    std::uint32_t group = CallKeys::kLoose;
+    for (std::uint32_t g = 0; g < kMostCallGroups && group == CallKeys::kLoose; ++g) {
+      if (CallKeys::callsOfGroup(key_.data(), g) == 0) group = g;
     }
+    bool goes_on = false;
+    for (const std::uint32_t tie : keys_.ties) {
+      if (keys_.bindingOf(key_.data(), tie) != CallKeys::kOpenCall) continue;
+      if (calls == calls_each_) return true;
+      goes_on = true;
+      keys_.bind(key_.data(), tie, group == CallKeys::kLoose ? group : group + CallKeys::kFirstGroup);
+    }
+    goes_on = goes_on && group != CallKeys::kLoose;
+    if (goes_on) keys_.setGroup(key_.data(), group, calls, static_cast<std::uint32_t>(pool));
+    const auto was = keys_.arrangeGroups(key_.data());
     if (sends == kInfinity) return true;
-    keys_.setMode(key_.data(), -1, false);
+    keys_.setMode(key_.data(), -1, false, 0);
     const std::vector<CallLabel> labels = layer_.states[s].labels;
     if (labels.empty()) return true;
     const std::uint32_t to = stateOf(layer_, key_.data());
@@ -369,10 +402,18 @@ class ModuleRun {
       }
       label.least = std::max(label.least, label.end);
       if (from.entry_call) label.entry_bytes = label.bytes;
+      if (goes_on) label.held[group] = label.bytes + (from.entry_call ? limits_.entry_bytes_least : 0);
+      rearrange(label, was);
       if (!offer(layer_, to, label, {label.step, 0, CallStep::kClose, static_cast<std::uint8_t>(pool), 0}))
         return false;
     }
     return true;
+  }
+
+  static void rearrange(CallLabel& label, const std::array<std::uint8_t, kMostCallGroups>& was) {
+    const auto held = label.held;
+    for (std::size_t g = 0; g < kMostCallGroups; ++g)
+      label.held[g] = was[g] < kMostCallGroups ? held[was[g]] : 0;
   }
 
   bool expandClosed(std::uint32_t s) {
@@ -382,7 +423,7 @@ class ModuleRun {
     return forEachCandidate(key.data(), [&](std::uint32_t v) {
       const std::uint32_t tie = items_.tie[v];
       const bool begun = tie != CallItems::kNone && keys_.anyHeld(key.data(), tie);
-      const bool accelerated = begun && keys_.bound(key.data(), tie);
+      const bool accelerated = begun && keys_.bindingOf(key.data(), tie) != CallKeys::kNotBound;
       if (items_.cpu[v] < kInfinity && !accelerated && !toCpu(s, key, v)) return false;
       if (begun && !accelerated) return true;
       for (std::size_t p = 0; p < items_.poolCount(); ++p) {
@@ -399,7 +440,8 @@ class ModuleRun {
     const auto pool = static_cast<std::size_t>(layer_.states[s].pool);
     return forEachCandidate(key.data(), [&](std::uint32_t v) {
       const std::uint32_t tie = items_.tie[v];
-      if (tie != CallItems::kNone && keys_.anyHeld(key.data(), tie) && !keys_.bound(key.data(), tie))
+      if (tie != CallItems::kNone && keys_.anyHeld(key.data(), tie) &&
+          keys_.bindingOf(key.data(), tie) == CallKeys::kNotBound)
         return true;
       return items_.onPool(v, pool) == kInfinity || intoCall(s, key, v, pool);
     });
@@ -440,7 +482,24 @@ class ModuleRun {
     const bool entry_call = layer_.states[s].entry_call;
     key_ = key;
     keys_.hold(key_.data(), v);
-    keys_.setMode(key_.data(), static_cast<std::int32_t>(pool), entry_call);
+    std::uint32_t calls = opens ? 1 : CallKeys::callsOf(key.data());
+    std::uint32_t joins = kMostCallGroups;  // a group whose unit goes on here
+    const std::uint32_t tie = items_.tie[v];
+    if (tie != CallItems::kNone) {
+      const std::uint32_t to = keys_.bindingOf(key.data(), tie);
+      if (to == CallKeys::kNotBound) keys_.bind(key_.data(), tie, CallKeys::kOpenCall);
+      if (to >= CallKeys::kFirstGroup && to != CallKeys::kLoose) {
+        joins = to - CallKeys::kFirstGroup;
+        calls += CallKeys::callsOfGroup(key.data(), joins);
+        if (calls > calls_each_ ||
+            CallKeys::poolOfGroup(key.data(), joins) != static_cast<std::int32_t>(pool))
+          return true;
+        for (const std::uint32_t other : keys_.ties) {
+          if (keys_.bindingOf(key.data(), other) == to) keys_.bind(key_.data(), other, CallKeys::kOpenCall);
+        }
+      }
+    }
+    keys_.setMode(key_.data(), static_cast<std::int32_t>(pool), entry_call, calls);
     double add = items_.onPool(v, pool), bytes = items_.bytes[v];
     for (const std::uint32_t net : items_.item_inputs[v]) {
       if (keys_.netState(key_.data(), net) != kOutside) continue;
@@ -460,8 +519,8 @@ class ModuleRun {
       }
     }
     if (add == kInfinity) return true;
-    if (items_.tie[v] != CallItems::kNone) keys_.setBound(key_.data(), items_.tie[v], true);
     settle(key_.data(), v);
+    const auto was = keys_.arrangeGroups(key_.data());
     const double room = items_.pools[pool].memory - (entry_call ? limits_.entry_bytes_least : 0);
     const std::uint32_t to = stateOf(next_, key_.data());
     const CallState& from = layer_.states[s];
@@ -480,7 +539,9 @@ class ModuleRun {
         label.end = std::max(label.end, ready + label.duration) + add;
         label.duration += add;
       }
+      if (joins < kMostCallGroups) label.bytes += label.held[joins];
       if (label.bytes > room) continue;
+      rearrange(label, was);
       moveTimes(from, times, next_.states[to], 0);
       const CallStep step{label.step, v, opens ? CallStep::kOpen : CallStep::kAdd,
                           static_cast<std::uint8_t>(pool), static_cast<std::uint8_t>(sent)};
@@ -503,14 +564,11 @@ class ModuleRun {
         const CallNetState held = keys_.netState(key, net);
         if (held != kOutside) cut.nets.emplace_back(net, held);
       }
-      for (const std::uint32_t tie : keys_.ties) {
-        if (keys_.bound(key, tie)) cut.ties.push_back(tie);
-      }
       const auto number = static_cast<std::uint32_t>(out_.cuts.size());
       out_.cuts.push_back(std::move(cut));
       for (const CallLabel& label : state.labels) {
         out_.exits.push_back({number, state.entry_call, state.pool >= 0 ? label.end : label.least,
-                              label.bytes, label.entry_bytes, label.used, label.step});
+                              label.bytes, label.entry_bytes, label.used, false, label.step});
       }
     }
   }
@@ -519,9 +577,9 @@ class ModuleRun {
 }  // namespace
 
 ModuleExits runModule(const CallGraphFacts& facts, std::size_t module, const CallCut& entry,
-                      std::span<const std::uint32_t> pool_counts, bool ties_by_call,
+                      std::span<const std::uint32_t> pool_counts, std::uint32_t calls_each,
                       const ModuleLimits& limits, const Budget& budget) {
-  return ModuleRun(facts, module, pool_counts, ties_by_call, limits, budget).run(entry);
+  return ModuleRun(facts, module, pool_counts, calls_each, limits, budget).run(entry);
 }
 
 }  // namespace allot

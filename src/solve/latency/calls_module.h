@@ -1,6 +1,7 @@
 // Every useful way through one module of a subgraph-calls problem, by labels over ideals.
 //
-// Problem: the items between two cuts (items that all others precede or follow), entered with nothing running
+// Problem: the items between two cuts (items that all others precede or follow, and no unit goes beyond),
+// entered with nothing running
 // ("closed") or inside a call that goes on ("open"). Find all exits that no other exit beats: accelerators
 // used, time added, bytes of the open call. Method: the items of any plan can be listed so that each call is
 // a run of the list; so a plan is a walk that adds one item at a time to an ideal: on the cpu, as the first
@@ -39,11 +40,10 @@ inline bool usesNoMore(std::uint64_t a, std::uint64_t b) {
   return (((b | kTop) - a) & kTop) == kTop;
 }
 
-// What a call that is open at a cut holds, and which units of several items are bound to accelerators.
+// What a call that is open at a cut holds.
 struct CallCut {
   std::int32_t pool = -1;                                    // of the open call; -1 = closed
   std::vector<std::pair<std::uint32_t, std::uint8_t>> nets;  // nets across the cut that are not kOutside
-  std::vector<std::uint32_t> ties;                           // units across the cut bound to accelerators
   friend bool operator==(const CallCut&, const CallCut&) = default;
 };
 
@@ -71,6 +71,7 @@ struct CallExit {
   double bytes = 0;        // of the open call, the entry's not counted
   double entry_bytes = 0;  // added to the entry's call before it closed
   std::uint64_t used = 0;
+  bool relaxed = false;  // stands for plans that may not exist
   std::uint32_t step = UINT32_MAX;
 };
 
@@ -100,21 +101,29 @@ class CallGraphFacts {
   std::vector<std::uint32_t> cuts;       // 0, ..., n: items [cuts[j], cuts[j + 1]) are module j
   std::vector<std::uint64_t> ancestors;  // [item * words]
   std::size_t words = 0;
-  std::vector<double> tail_cpu, tail_call;  // least time behind an item to the end of its module
-  std::vector<double> bytes_from;           // by position: bytes of all items and tails from there on
+  std::vector<double> tail_cpu;    // least time behind an item on the cpu to the end of its module
+  std::vector<double> bytes_from;  // by position: bytes of all items and tails from there on
   bool isAncestor(std::uint32_t a, std::uint32_t of) const {
     return (ancestors[of * words + a / 64] >> (a % 64)) & 1;
   }
-  // Least time from the end of `producer` to the end of the module through this net and consumer.
-  double least(std::uint32_t net, std::uint32_t consumer, bool in_call, int pool, bool fetched) const;
+  // Least time behind an item to the end of its module, when its call has these bytes with it: on some path
+  // the call goes on while its memory lasts.
+  double inCall(std::uint32_t item, std::size_t pool, double bytes) const;
+  // Least time of an item and all behind it, and the same when it reads a net of another call or of the cpu.
+  double alone(std::uint32_t item) const;
+  double outside(std::uint32_t net, std::uint32_t consumer, bool fetched) const;
 
  private:
+  static constexpr std::size_t kByteSteps = 1024;
+  std::vector<double> enter_bytes_;     // by item: what it brings to a call that has nothing of its unit yet
+  std::vector<double> behind_in_call_;  // [item][pool][share of the memory taken]
+
   void findCuts();
   void findTails();
 };
 
 ModuleExits runModule(const CallGraphFacts& facts, std::size_t module, const CallCut& entry,
-                      std::span<const std::uint32_t> pool_counts, bool ties_by_call,
+                      std::span<const std::uint32_t> pool_counts, std::uint32_t calls_each,
                       const ModuleLimits& limits, const Budget& budget);
 
 }  // namespace allot

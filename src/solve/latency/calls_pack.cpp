@@ -169,7 +169,8 @@ Plan packCalls(const CallItems& items, const std::vector<CallPart>& parts, const
   std::vector<double> used(problem.deviceCount(), 0);
   for (std::size_t u = 0; u < problem.unitCount(); ++u) {
     const auto ops = problem.unitOps(UnitId(u));
-    if (plan.assignment[ops.front().index()].valid()) continue;
+    const auto placed = [&](OpId op) { return plan.assignment[op.index()].valid(); };
+    if (std::all_of(ops.begin(), ops.end(), placed)) continue;
     double bytes = 0;
     for (const OpId op : ops) bytes += problem.residentBytes(op);
     DeviceId on = items.cpu_device[ops.front().index()];
@@ -184,7 +185,10 @@ Plan packCalls(const CallItems& items, const std::vector<CallPart>& parts, const
       break;
     }
     used[on.index()] += bytes;
-    for (const OpId op : ops) plan.assignment[op.index()] = on;
+    // Where the search left out that they share a device, the plan is not valid.
+    for (const OpId op : ops) {
+      if (!placed(op)) plan.assignment[op.index()] = on;
+    }
   }
   return plan;
 }

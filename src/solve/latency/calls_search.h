@@ -25,6 +25,7 @@ struct CallSearchLimits {
   double below = 0;
   std::size_t beam = 0;
   std::uint64_t most_labels = 0;  // of one module run; 0 = no limit
+  bool by_branches = false;       // modules that fall into branches are run branch by branch
 };
 
 struct CallSearchOutcome {
@@ -36,8 +37,9 @@ struct CallSearchOutcome {
   std::uint64_t labels = 0;
 };
 
-// `calls` by pool: how many it may run in all. `ties_by_call`: units of several items share a call.
+// `calls` by pool: how many it may run in all. `calls_each`: how many calls of one accelerator a unit may
+// be spread over.
 CallSearchOutcome searchCalls(const CallGraphFacts& facts, const std::vector<std::uint32_t>& calls,
-                              bool ties_by_call, const CallSearchLimits& limits, const Budget& budget);
+                              std::uint32_t calls_each, const CallSearchLimits& limits, const Budget& budget);
 
 }  // namespace allot
