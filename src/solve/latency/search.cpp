@@ -10,6 +10,7 @@
 #include "solve/latency/elite.h"
 #include "solve/latency/search_modules.h"
 #include "solve/latency/search_windows.h"
+#include "solve/latency/serial_place.h"
 #include "solve/packing.h"
 
 namespace allot {
@@ -22,6 +23,10 @@ constexpr std::uint64_t kFirstMoves = 20;    // by op, in the first round of ann
 constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
+// Placements for tight memory: runs, moves of each by op and in all, share of the time of each.
+constexpr std::uint64_t kSerialRuns = 3, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
+constexpr double kSerialShare = 0.1;
+constexpr double kFarStart = 1.5;  // where memory binds, starts this much longer than the best are left out
 constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 constexpr std::array kPortPrices{0.0, 1.0, 4.0};
@@ -50,6 +55,7 @@ class ScheduleSearch {
         budget_(budget),
         progress_(progress),
         model_(problem),
+        memory_binds_(problem.modes.memory == MemoryModel::kStatic && !model_.memoryNeverBinds()),
         range_{0, static_cast<std::uint32_t>(model_.opCount()), false, true, timeGrid(model_)},
         scratch_(model_, range_),
         recorder_(model_),
@@ -85,6 +91,7 @@ class ScheduleSearch {
   const Budget& budget_;
   Progress& progress_;
   ScheduleModel model_;
+  bool memory_binds_;
   SearchRange range_;
   Neighbourhood scratch_;
   Decoder recorder_;
@@ -114,7 +121,8 @@ class ScheduleSearch {
     if (fitting != ranked.end()) std::rotate(ranked.begin(), fitting, fitting + 1);
     std::vector<Sequence> kept;
     for (const auto& [value, i] : ranked) {
-      if (kept.size() < kStarts || i == 0) kept.push_back(std::move(starts_[i]));
+      const bool hopeless = memory_binds_ && (!fits(starts_[i]) || value > kFarStart * ranked.front().first);
+      if (kept.empty() || (kept.size() < kStarts && !hopeless)) kept.push_back(std::move(starts_[i]));
     }
     starts_ = std::move(kept);
     report(starts_.front());
@@ -154,22 +162,23 @@ class ScheduleSearch {
     return scratch_.orderBy(key);
   }
 
-  // List schedules by least finish plus a price for the time an op takes above its least: a device that is
-  // free a little sooner is not worth much more of its time.
-  void addPricedLists() {
-    std::vector<double> fastest(model_.opCount(), kInfinity), rank(model_.opCount(), 0);
+  // List schedules by least finish plus a price for what an op costs above its least: a device that is free a
+  // little sooner is not worth much more of its time, nor memory that others need more.
+  void addPricedLists(const MemoryPrices& prices) {
+    std::vector<double> rank(model_.opCount(), 0);
     for (std::size_t i = model_.opCount(); i-- > 0;) {
       const std::size_t op = model_.op_id[i].index();
-      for (std::size_t d = 0; d < model_.devices; ++d) fastest[op] = std::min(fastest[op], model_.time(i, d));
+      double fastest = kInfinity;
+      for (std::size_t d = 0; d < model_.devices; ++d) fastest = std::min(fastest, model_.time(i, d));
       for (const std::uint32_t reader : model_.after[i])
         rank[op] = std::max(rank[op], rank[model_.op_id[reader].index()]);
-      rank[op] += fastest[op];
+      rank[op] += fastest;
     }
     for (const double price : kPrices) {
       baseline::ListOutcome outcome = baseline::scheduleList(
           problem_, budget_, [&](OpId op, double) { return -rank[op.index()]; },
           [&](OpId op, DeviceId device, double finish) {
-            return finish + price * (problem_.opSeconds(op, device) - fastest[op.index()]);
+            return finish + price * prices.excess(problem_.unit(op).index(), device.index());
           });
       if (outcome.plan) addStart(*outcome.plan);
     }
@@ -214,12 +223,20 @@ class ScheduleSearch {
         for (const Plan& plan : listener.plans) addStart(plan);
       }
     }
-    if (model_.opCount() <= kListLimit) addPricedLists();
+    const MemoryPrices prices(model_, budget_);
+    for (std::uint64_t run = 0; memory_binds_ && run < kSerialRuns && !budget_.stopped(); ++run) {
+      Random random(budget_.seed, 2000 + run);
+      const std::uint64_t moves = std::min(kSerialMoves * model_.opCount(), kMostSerialMoves);
+      starts_.push_back(
+          SerialPlacer(model_, range_, prices)
+              .run(starts_.front(), moves, budget_.slice(budget_.remainingSeconds() * kSerialShare), random));
+    }
+    if (model_.opCount() <= kListLimit) addPricedLists(prices);
     if (model_.link_mode != LinkMode::kFree) {
       for (const double price : kPortPrices) {
         Sequence sequence;
         sequence.setOrder(order);
-        if (recorder_.greedy(sequence, price, budget_)) starts_.push_back(std::move(sequence));
+        if (recorder_.greedy(sequence, price, prices, budget_)) starts_.push_back(std::move(sequence));
       }
     }
     return PackingEnd::kFound;
