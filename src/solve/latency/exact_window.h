@@ -25,6 +25,9 @@ struct ExactWindow {
     std::uint32_t producer = 0;
     std::vector<std::uint32_t> consumers;
     std::vector<double> seconds;  // [from * devices + to]
+    // By device, where its producer is done at entry: when it came there, infinity where it was not sent;
+    // empty: nowhere.
+    std::vector<double> arrived;
   };
 
   std::size_t devices = 0;

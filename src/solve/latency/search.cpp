@@ -11,6 +11,7 @@
 #include "solve/latency/search_modules.h"
 #include "solve/latency/search_windows.h"
 #include "solve/latency/serial_place.h"
+#include "solve/latency/window_resolve.h"
 #include "solve/packing.h"
 
 namespace allot {
@@ -27,6 +28,8 @@ constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes w
 constexpr std::uint64_t kSerialRuns = 3, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
 constexpr double kSerialShare = 0.1;
 constexpr double kFarStart = 1.5;  // where memory binds, starts this much longer than the best are left out
+// Partial schedules by move of annealing when parts are solved again, and its share of a round by the clock.
+constexpr double kStatesPerMove = 0.5, kResolveShare = 0.5;
 constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 constexpr std::array kPortPrices{0.0, 1.0, 4.0};
@@ -96,6 +99,7 @@ class ScheduleSearch {
   Neighbourhood scratch_;
   Decoder recorder_;
   ElitePool pool_;
+  bool resolve_;                  // parts of what was annealed are solved again
   std::vector<Sequence> starts_;  // the best plan so far first
   std::uint64_t moves_ = 0;
   bool by_clock_ = false;
@@ -245,7 +249,8 @@ class ScheduleSearch {
   struct Task {
     Sequence start;
     AnnealPlan plan;
-    bool ports = true;  // false: first as if transfers did not wait for each other
+    bool ports = true;     // false: first as if transfers did not wait for each other
+    bool resolve = false;  // parts of what was annealed are solved again
   };
 
   // True when a better plan was found.
@@ -275,7 +280,15 @@ class ScheduleSearch {
         if (!(result.value < kInfinity)) return;
         task.start = std::move(result.sequence);
       }
-      results[i] = Annealer(model_, range_).run(std::move(task.start), task.plan, budget_, random);
+      AnnealPlan plan = task.plan;
+      if (task.resolve) plan.seconds *= 1 - kResolveShare;
+      results[i] = Annealer(model_, range_).run(std::move(task.start), plan, budget_, random);
+      if (!task.resolve || !(results[i].value < kInfinity)) return;
+      WindowResolver resolver(model_, range_);
+      const auto states = static_cast<std::uint64_t>(kStatesPerMove * static_cast<double>(plan.moves));
+      results[i].value = resolver.improve(results[i].sequence, states,
+                                          budget_.slice(task.plan.seconds * kResolveShare), random);
+      results[i].moves += resolver.states();
     });
     std::size_t best = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -318,7 +331,9 @@ class ScheduleSearch {
         }
         constexpr std::array<double, kChains> kHot{0.0005, 0.002, 0.001, 0.0005};
         tasks.push_back({std::move(start),
-                         {moves, chain == 2 && round % 2 == 1 ? kHottest : kHot[chain], 1e-5, seconds}});
+                         {moves, chain == 2 && round % 2 == 1 ? kHottest : kHot[chain], 1e-5, seconds},
+                         true,
+                         WindowResolver::applies(model_)});
       }
       idle = runRound(std::move(tasks), round) ? 0 : idle + 1;
       if (seconds < kInfinity) by_clock_ = true;
