@@ -68,6 +68,7 @@ struct WindowPlan {
   std::vector<std::uint32_t> device;                     // by op
   std::vector<double> start;                             // by op
   std::vector<NetTransfer> transfers;                    // nets of the window
+  std::vector<std::uint32_t> order;  // ops to do, as the search appended them, each behind its producers
 };
 
 struct WindowResult {

@@ -295,6 +295,7 @@ WindowPlan ParetoSearch::replay(std::uint32_t parent, Node last) {
           {net, node.device, start, partial_.arrival[net * model_.devices + node.device]});
       continue;
     }
+    plan.order.push_back(node.what);
     plan.device[node.what] = node.device;
     plan.start[node.what] = opStart(done, node.what, node.device);
     const double end = appendOp(node.what, node.device, plan.start[node.what], false);

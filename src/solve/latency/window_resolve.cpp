@@ -297,23 +297,19 @@ bool WindowResolver::tryPart(Sequence& sequence, std::uint32_t begin, std::uint3
   if (through < value_ * (1 - kBetter)) return false;
   const WindowResult result = searchWindow(window, {value_ * (1 - kBetter), width_, 0, &budget});
   states_ += result.states;
-  return result.best.front().value < value_ && take(sequence, window, result.best.front(), begin, end);
+  return result.best.front().value < value_ && take(sequence, window, result.best.front(), begin);
 }
 
+// The plan's devices, with the ops in the order in which the search appended them: so transfers queue as they
+// did there.
 bool WindowResolver::take(Sequence& sequence, const ExactWindow& window, const WindowPlan& plan,
-                          std::uint32_t begin, std::uint32_t end) {
-  std::vector<std::pair<double, std::uint32_t>> starts;
+                          std::uint32_t begin) {
   Sequence changed = sequence;
-  for (std::size_t i = 0; i < window.opCount(); ++i) {
-    if (window.done_on[i] != ExactWindow::kToDo) continue;
-    const std::uint32_t op = window.source_op[i] - range_.first;
-    starts.emplace_back(plan.start[i], op);
-    changed.device[op] = plan.device[i];
-  }
-  std::sort(starts.begin(), starts.end());
-  for (std::uint32_t p = begin; p < end; ++p) {
-    changed.order[p] = starts[p - begin].second;
-    changed.position[changed.order[p]] = p;
+  for (std::uint32_t p = 0; p < plan.order.size(); ++p) {
+    const std::uint32_t op = window.source_op[plan.order[p]] - range_.first;
+    changed.device[op] = plan.device[plan.order[p]];
+    changed.order[begin + p] = op;
+    changed.position[op] = begin + p;
   }
   if (!(decoder_.reset(changed) < value_ * (1 - kBetter))) return false;
   sequence = std::move(changed);

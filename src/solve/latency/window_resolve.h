@@ -70,8 +70,7 @@ class WindowResolver {
   std::pair<std::uint32_t, std::uint32_t> freeBranch(const Sequence& sequence, std::uint32_t op);
   bool tryPart(Sequence& sequence, std::uint32_t begin, std::uint32_t end, const Budget& budget);
   ExactWindow windowFor(const Sequence& sequence, std::uint32_t begin, std::uint32_t end) const;
-  bool take(Sequence& sequence, const ExactWindow& window, const WindowPlan& plan, std::uint32_t begin,
-            std::uint32_t end);
+  bool take(Sequence& sequence, const ExactWindow& window, const WindowPlan& plan, std::uint32_t begin);
 };
 
 }  // namespace allot
