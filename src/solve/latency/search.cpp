@@ -27,9 +27,10 @@ constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes w
 // Placements for tight memory: runs, moves of each by op and in all, share of the time of each.
 constexpr std::uint64_t kSerialRuns = 3, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
 constexpr double kSerialShare = 0.1;
-constexpr double kFarStart = 1.5;  // where memory binds, starts this much longer than the best are left out
+constexpr double kFarStart = 1.2;  // where memory binds, starts this much longer than the best are left out
 // Partial schedules by move of annealing when parts are solved again, and its share of a round by the clock.
 constexpr double kStatesPerMove = 0.5, kResolveShare = 0.5;
+constexpr double kStartShare = 0.4;  // of the time, at most, for the first round
 constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 constexpr std::array kPortPrices{0.0, 1.0, 4.0};
@@ -72,6 +73,10 @@ class ScheduleSearch {
       return {SolveEnd::kStopped, ""};
     }
     rankStarts();
+    if (memory_binds_) {
+      addPlacements();
+      rankStarts();
+    }
     const std::vector<std::uint32_t> barriers = scheduleBarriers(model_);
     if (decomposes(barriers)) {
       Sequence best;
@@ -125,11 +130,25 @@ class ScheduleSearch {
     if (fitting != ranked.end()) std::rotate(ranked.begin(), fitting, fitting + 1);
     std::vector<Sequence> kept;
     for (const auto& [value, i] : ranked) {
-      const bool hopeless = memory_binds_ && (!fits(starts_[i]) || value > kFarStart * ranked.front().first);
-      if (kept.empty() || (kept.size() < kStarts && !hopeless)) kept.push_back(std::move(starts_[i]));
+      const Sequence& start = starts_[i];
+      const bool known = std::any_of(kept.begin(), kept.end(),
+                                     [&](const Sequence& other) { return other.device == start.device; });
+      const bool hopeless = memory_binds_ && (!fits(start) || value > kFarStart * ranked.front().first);
+      if (kept.empty() || (kept.size() < kStarts && !known && !hopeless)) kept.push_back(start);
     }
     starts_ = std::move(kept);
     report(starts_.front());
+  }
+
+  // Placements of least total time that fit, from the best start on.
+  void addPlacements() {
+    const MemoryPrices prices(model_, budget_);
+    const std::uint64_t moves = std::min(kSerialMoves * model_.opCount(), kMostSerialMoves);
+    for (std::uint64_t run = 0; run < kSerialRuns && !budget_.stopped(); ++run) {
+      const Budget part = budget_.slice(budget_.remainingSeconds() * kSerialShare);
+      Random random(budget_.seed, 2000 + run);
+      starts_.push_back(SerialPlacer(model_, range_, prices).run(starts_.front(), moves, part, random));
+    }
   }
 
   bool decomposes(const std::vector<std::uint32_t>& barriers) const {
@@ -228,13 +247,6 @@ class ScheduleSearch {
       }
     }
     const MemoryPrices prices(model_, budget_);
-    for (std::uint64_t run = 0; memory_binds_ && run < kSerialRuns && !budget_.stopped(); ++run) {
-      Random random(budget_.seed, 2000 + run);
-      const std::uint64_t moves = std::min(kSerialMoves * model_.opCount(), kMostSerialMoves);
-      starts_.push_back(
-          SerialPlacer(model_, range_, prices)
-              .run(starts_.front(), moves, budget_.slice(budget_.remainingSeconds() * kSerialShare), random));
-    }
     if (model_.opCount() <= kListLimit) addPricedLists(prices);
     if (model_.link_mode != LinkMode::kFree) {
       for (const double price : kPortPrices) {
@@ -311,6 +323,9 @@ class ScheduleSearch {
       tasks.push_back({starts_.front(), {moves, 0.0005, 1e-5, kInfinity}, false});
       tasks.push_back({starts_.back(), {moves, 0.0005, 1e-5, kInfinity}, false});
     }
+    // Where time is short, what lies behind the first round counts more than long runs from every start.
+    const double turns = static_cast<double>((tasks.size() + budget_.threads - 1) / budget_.threads);
+    for (Task& task : tasks) task.plan.seconds = budget_.remainingSeconds() * kStartShare / turns;
     runRound(std::move(tasks), 0);
     std::uint32_t idle = 0;
     for (std::uint32_t round = 1; idle < kPatience && !by_clock_ && pool_.size() > 0; ++round, moves *= 2) {
@@ -318,9 +333,9 @@ class ScheduleSearch {
       tasks.clear();
       // A round that the clock would cut short is cooled by the clock.
       double seconds = kInfinity;
-      const double turns = static_cast<double>((kChains + budget_.threads - 1) / budget_.threads);
+      const double chain_turns = static_cast<double>((kChains + budget_.threads - 1) / budget_.threads);
       if (round > 1 && 2 * seconds_per_round_ > budget_.remainingSeconds() * 0.9)
-        seconds = budget_.remainingSeconds() * 0.98 / turns;
+        seconds = budget_.remainingSeconds() * 0.98 / chain_turns;
       Random random(budget_.seed, (std::uint64_t{round} << 20) + 1000);
       for (std::size_t chain = 0; chain < kChains; ++chain) {
         const std::size_t member = chain % pool_.size();
