@@ -8,6 +8,8 @@
 #include "allot/solve.h"
 #include "solve/latency/search.h"
 #include "solve/latency/search_modules.h"
+#include "solve/latency/serial_place.h"
+#include "solve/packing.h"
 #include "support/brute_force.h"
 #include "support/random_problem.h"
 #include "support/stop_time.h"
@@ -171,6 +173,113 @@ TEST(ScheduleSearch, FindsPlansInTightMemory) {
     RunOptions packing;
     packing.solver = "packing";
     EXPECT_LT(outcome.plan.value, solve(problem, packing).plan.value) << seed;
+  }
+}
+
+Sequence packed(const ScheduleModel& model, const Budget& budget) {
+  const Packing packing = pack(*model.problem, budget);
+  Sequence sequence;
+  std::vector<std::uint32_t> order;
+  if (packing.end != PackingEnd::kFound) return sequence;
+  for (std::uint32_t op = 0; op < model.opCount(); ++op) {
+    sequence.device.push_back(packing.assignment[model.op_id[op].index()].value);
+    order.push_back(op);
+  }
+  sequence.setOrder(std::move(order));
+  return sequence;
+}
+
+// Moves that make room for each other keep count of memory, and undo leaves nothing behind.
+TEST(Neighbourhood, KeepsCountOfMemory) {
+  const Budget budget(searchAlone(1), nullptr);
+  std::size_t fitting = 0, moved = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Problem problem = layered(seed, 8, 4, false, 1.1);
+    const ScheduleModel model(problem);
+    const SearchRange range{0, static_cast<std::uint32_t>(model.opCount()), false, true, timeGrid(model)};
+    Neighbourhood neighbourhood(model, range), again(model, range);
+    neighbourhood.begin(packed(model, budget));
+    Random random(seed);
+    for (int move = 0; move < 500; ++move) {
+      const Sequence before = neighbourhood.sequence();
+      neighbourhood.propose(random);
+      again.begin(neighbourhood.sequence());
+      EXPECT_NEAR(neighbourhood.overflow(), again.overflow(), 1e-9);
+      moved += !neighbourhood.moved().empty();
+      fitting += !neighbourhood.moved().empty() && neighbourhood.overflow() == 0;
+      if (random.below(2) == 0) {
+        neighbourhood.undo();
+        EXPECT_EQ(neighbourhood.sequence().device, before.device);
+        EXPECT_EQ(neighbourhood.sequence().order, before.order);
+      }
+    }
+  }
+  EXPECT_GT(fitting, moved / 10);
+}
+
+TEST(MemoryPrices, GiveFastMemoryToThoseThatNeedItMost) {
+  // Two devices; the first is faster for all ops and holds half of them.
+  Problem problem = layered(3, 10, 4, false, 0);
+  for (std::size_t op = 0; op < problem.opCount(); ++op) {
+    problem.graph.op_memory_bytes[op] = 10;
+    for (std::size_t d = 0; d < 3; ++d)
+      problem.op_seconds[op * 3 + d] = d == 0 ? 1 : d == 1 ? 2 + static_cast<double>(op) : 1e6;
+  }
+  problem.cluster.devices[0].memory_bytes = static_cast<std::int64_t>(problem.opCount() * 5);
+  const ScheduleModel model(problem);
+  const Budget budget(searchAlone(1), nullptr);
+  const MemoryPrices prices(model, budget);
+  std::size_t first = 0;
+  for (std::size_t op = 0; op < model.opCount(); ++op) {
+    const std::size_t unit = model.unit[op];
+    const bool gains_little = model.op_id[op].index() < problem.opCount() / 2 - 1;
+    const bool gains_much = model.op_id[op].index() > problem.opCount() / 2;
+    first += prices.excess(unit, 0) < prices.excess(unit, 1);
+    if (gains_little) {
+      EXPECT_GT(prices.excess(unit, 0), 0);
+    } else if (gains_much) {
+      EXPECT_EQ(prices.excess(unit, 0), 0);
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(first), static_cast<double>(problem.opCount()) / 2, 1);
+  EXPECT_GT(prices.dearest(), 0);
+  // Memory for all: only the time above the least counts.
+  problem.cluster.devices[0].memory_bytes = static_cast<std::int64_t>(problem.opCount() * 100);
+  const ScheduleModel loose(problem);
+  const MemoryPrices free(loose, budget);
+  EXPECT_EQ(free.dearest(), 0);
+  for (std::size_t op = 0; op < loose.opCount(); ++op)
+    EXPECT_EQ(free.excess(loose.unit[op], 1), loose.time(op, 1) - loose.time(op, 0));
+}
+
+TEST(SerialPlacer, ShortensTheSumWithinMemory) {
+  const Budget budget(searchAlone(1), nullptr);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Problem problem = layered(seed, 10, 5, false, 1.03);
+    const ScheduleModel model(problem);
+    const SearchRange range{0, static_cast<std::uint32_t>(model.opCount()), false, true, timeGrid(model)};
+    const Sequence start = packed(model, budget);
+    const auto sum = [&](const Sequence& sequence) {
+      double total = 0;
+      for (std::uint32_t op = 0; op < model.opCount(); ++op) total += model.time(op, sequence.device[op]);
+      for (std::uint32_t net = 0; net < model.netCount(); ++net) {
+        std::vector<bool> sent(model.devices, false);
+        const std::uint32_t from = sequence.device[model.net_producer[net]];
+        for (const std::uint32_t reader : model.net_consumers[net]) {
+          const std::uint32_t to = sequence.device[reader];
+          if (!sent[to]) total += model.transfer(net, from, to);
+          sent[to] = true;
+        }
+      }
+      return total;
+    };
+    Random random(seed);
+    const Sequence placed =
+        SerialPlacer(model, range, MemoryPrices(model, budget)).run(start, 20'000, budget, random);
+    EXPECT_LT(sum(placed), sum(start)) << seed;
+    Neighbourhood neighbourhood(model, range);
+    neighbourhood.begin(placed);
+    EXPECT_EQ(neighbourhood.overflow(), 0) << seed;
   }
 }
 

@@ -10,7 +10,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kOpsBetweenPolls = 200'000;
-constexpr double kOverflowWeight = 2;  // what a share of memory above the limit costs, in values
+// What a share of memory above the limit costs, in values: between these it rises while nothing fits and
+// falls while all does.
+constexpr double kFirstWeight = 2, kLeastWeight = 0.2, kMostWeight = 50;
+constexpr double kCheaper = 0.8, kDearer = 1.4;
+constexpr std::uint32_t kWatch = 256;  // accepted moves between two looks
 
 }  // namespace
 
@@ -23,13 +27,13 @@ Annealer::Annealer(const ScheduleModel& model, const SearchRange& range)
 
 // Factor of the value of a sequence that does not fit the memory; 1 where it does.
 double Annealer::penalty(const Sequence& sequence) {
-  if (!live_) return 1 + kOverflowWeight * neighbourhood_.overflow();
+  if (!live_) return 1 + weight_ * neighbourhood_.overflow();
   const std::vector<double> peaks = livePeaks(*model_.problem, planOf(model_, recorder_.record(sequence)));
   double share = 0;
   for (std::size_t d = 0; d < peaks.size(); ++d) {
     if (peaks[d] > model_.memory[d]) share += (peaks[d] - model_.memory[d]) / (model_.memory[d] + 1);
   }
-  return 1 + kOverflowWeight * share;
+  return 1 + weight_ * share;
 }
 
 double Annealer::valueOf(const Sequence& sequence) {
@@ -39,6 +43,7 @@ double Annealer::valueOf(const Sequence& sequence) {
 AnnealResult Annealer::run(Sequence start, const AnnealPlan& plan, const Budget& budget, Random& random) {
   AnnealResult best;
   neighbourhood_.begin(std::move(start));
+  weight_ = kFirstWeight;
   const Sequence& sequence = neighbourhood_.sequence();
   const double scale = decoder_.reset(sequence);
   double factor = penalty(sequence);
@@ -51,6 +56,7 @@ AnnealResult Annealer::run(Sequence start, const AnnealPlan& plan, const Budget&
   const double began = budget.elapsedSeconds();
   double temperature = scale * plan.hot;
   std::uint64_t accepted = 0;
+  std::uint32_t watched = 0, fitting = 0;
   for (std::uint64_t move = 0; move < plan.moves; ++move) {
     if (move % poll == 0) {
       if (budget.stopped()) break;
@@ -79,6 +85,13 @@ AnnealResult Annealer::run(Sequence start, const AnnealPlan& plan, const Budget&
     decoder_.accept(sequence);
     current = candidate;
     factor = next_factor;
+    fitting += factor == 1;
+    if (++watched == kWatch) {
+      if (fitting > kWatch * 3 / 4) weight_ = std::max(weight_ * kCheaper, kLeastWeight);
+      if (fitting < kWatch / 4) weight_ = std::min(weight_ * kDearer, kMostWeight);
+      if (!live_) current = value * (factor = penalty(sequence));
+      watched = fitting = 0;
+    }
     if (factor == 1 && candidate < best.value * (1 - 1e-12)) {
       best.value = candidate;
       best.sequence = sequence;

@@ -2,8 +2,9 @@
 //
 // The limit that a candidate must keep is drawn before it is decoded, so that the decoder can stop as soon as
 // it is exceeded. Temperatures fall geometrically with the moves made; where the clock would cut the run
-// short they fall with the time instead. Memory above the limits makes a state dearer; only states that fit
-// count. Guarantee: heuristic; the result is never worse than a start that fits.
+// short they fall with the time instead. Memory above the limits makes a state dearer, at a price that
+// follows how many states fit; only states that fit count. Guarantee: heuristic; the result is never worse
+// than a start that fits.
 #pragma once
 
 #include "allot/solve.h"
@@ -37,6 +38,7 @@ class Annealer {
   Decoder decoder_;
   Decoder recorder_;
   Neighbourhood neighbourhood_;
+  double weight_ = 0;  // of memory above the limits
 
   double penalty(const Sequence& sequence);
 };

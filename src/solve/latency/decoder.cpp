@@ -312,7 +312,7 @@ void Decoder::reject(const Sequence& tried) {
     arrival_[saved_arrival_[i].first] = saved_arrival_[i].second;
 }
 
-bool Decoder::greedy(Sequence& sequence, double price, const Budget& budget) {
+bool Decoder::greedy(Sequence& sequence, double price, const MemoryPrices& prices, const Budget& budget) {
   clear();
   std::vector<double> room = model_.memory;
   std::vector<std::uint8_t> placed(model_.unitCount(), 0);
@@ -323,7 +323,6 @@ bool Decoder::greedy(Sequence& sequence, double price, const Budget& budget) {
     const std::uint32_t unit = model_.unit[first_ + op];
     const double* times = &seconds_[op * devices_];
     if (!placed[unit]) {
-      const double fastest = *std::min_element(times, times + devices_);
       std::uint32_t best = 0;
       std::pair<bool, double> best_cost{true, kInfinity};
       ports = port_;
@@ -336,7 +335,7 @@ bool Decoder::greedy(Sequence& sequence, double price, const Budget& budget) {
           arrival_[saved_arrival_[i].first] = saved_arrival_[i].second;
         port_ = ports;
         const double finish = (times[d] > 0 ? std::max(ready, free_[d]) : ready) + times[d];
-        const std::pair cost{model_.unit_bytes[unit] > room[d], finish + price * (times[d] - fastest)};
+        const std::pair cost{model_.unit_bytes[unit] > room[d], finish + price * prices.excess(unit, d)};
         if (cost < best_cost) {
           best_cost = cost;
           best = d;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "allot/solve.h"
+#include "solve/latency/memory_prices.h"
 #include "solve/latency/schedule_model.h"
 
 namespace allot {
@@ -68,11 +69,11 @@ class Decoder {
   double value() const { return value_; }
   double end(std::uint32_t op) const { return end_[op]; }
   double seconds(std::uint32_t op, std::uint32_t device) const { return seconds_[op * devices_ + device]; }
-  // Gives each op of the order, one by one, the device of least finish plus `price` times what the op takes
-  // above its least; ports count, units stay together, and devices without room are left out where any has
-  // room. Writes the sequence's devices and accepts it; false when the budget ended it. Only for a whole
+  // Gives each op of the order, one by one, the device of least finish plus `price` times what its unit costs
+  // there above its least; ports count, units stay together, and devices without room are left out where any
+  // has room. Writes the sequence's devices and accepts it; false when the budget ended it. Only for a whole
   // model.
-  bool greedy(Sequence& sequence, double price, const Budget& budget);
+  bool greedy(Sequence& sequence, double price, const MemoryPrices& prices, const Budget& budget);
   // The whole schedule of a sequence, transfers included; accepts the sequence.
   Schedule record(const Sequence& sequence);
 

@@ -54,18 +54,22 @@ Sequence relink(const ScheduleModel& model, const Sequence& a, const Sequence& b
   Sequence best = a;
   const Sequence* other = &b;
   double best_value = decoder.reset(a);
+  Neighbourhood neighbourhood(model, {0, n});
+  neighbourhood.begin(a);
+  const double most = neighbourhood.overflow();
   for (std::uint32_t i = 0; i < kCuts; ++i) {
     const std::uint32_t cut = 1 + random.below(n);
     for (const bool forward : {true, false}) {
       Sequence child = forward ? spliced(model, a, b, cut) : spliced(model, b, a, cut);
       const double value = decoder.reset(child);
       if (!(value < best_value)) continue;
+      neighbourhood.begin(child);
+      if (neighbourhood.overflow() > most) continue;
       best_value = value;
       best = std::move(child);
       other = forward ? &b : &a;
     }
   }
-  Neighbourhood neighbourhood(model, {0, n});
   neighbourhood.begin(std::move(best));
   const Sequence& current = neighbourhood.sequence();
   decoder.reset(current);
@@ -74,6 +78,10 @@ Sequence relink(const ScheduleModel& model, const Sequence& a, const Sequence& b
     for (std::uint32_t p = begin; p < std::min(n, begin + kWindow); ++p)
       neighbourhood.place(current.order[p], other->device[current.order[p]]);
     if (neighbourhood.changedFrom() >= neighbourhood.changedUntil()) continue;
+    if (neighbourhood.overflow() > most) {
+      neighbourhood.undo();
+      continue;
+    }
     if (decoder.tryChange(current, neighbourhood.changedFrom(), neighbourhood.changedUntil(),
                           decoder.value()) <= decoder.value()) {
       decoder.accept(current);

@@ -29,6 +29,7 @@ class ElitePool {
 
 // The best of: beginnings of one joined to the rest of the other, both ways at several places; from there,
 // the other's devices are taken over window by window of the order where that makes the schedule no longer.
+// None of them exceeds the memory of devices by more than `a` does.
 // O(kCuts) passes over the schedule and one change per window.
 Sequence relink(const ScheduleModel& model, const Sequence& a, const Sequence& b, Random& random);
 

@@ -24,7 +24,7 @@ ExactWindow windowOf(const ScheduleModel& model, const std::vector<std::uint32_t
   window.done_at.assign(ops.size(), 0);
   for (const std::uint32_t op : ops) {
     for (const std::uint32_t net : model.outputs[op]) {
-      ExactWindow::Net inside{place[op], {}, {}};
+      ExactWindow::Net inside{place[op], {}, {}, {}};
       for (const std::uint32_t consumer : model.net_consumers[net]) {
         if (place[consumer] != ExactWindow::kToDo) inside.consumers.push_back(place[consumer]);
       }

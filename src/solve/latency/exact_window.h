@@ -25,6 +25,9 @@ struct ExactWindow {
     std::uint32_t producer = 0;
     std::vector<std::uint32_t> consumers;
     std::vector<double> seconds;  // [from * devices + to]
+    // By device, where its producer is done at entry: when it came there, infinity where it was not sent;
+    // empty: nowhere.
+    std::vector<double> arrived;
   };
 
   std::size_t devices = 0;
@@ -65,6 +68,7 @@ struct WindowPlan {
   std::vector<std::uint32_t> device;                     // by op
   std::vector<double> start;                             // by op
   std::vector<NetTransfer> transfers;                    // nets of the window
+  std::vector<std::uint32_t> order;  // ops to do, as the search appended them, each behind its producers
 };
 
 struct WindowResult {

@@ -4,10 +4,11 @@
 // all that only one op feeds (or that only feeds one op) or a window of the order to another device; two
 // units change places; an op shifts within the positions that its producers and consumers leave, freely or
 // just before or behind a critical op of its device. Half of them start at an op without slack: no other
-// change can shorten the schedule at once. Guarantee: the order stays topological, units stay together and on
-// allowed devices; pinned ops stay. Memory may be exceeded: `overflow` says by how much, so that tight
-// packings can be passed through. Complexity: O(size of the move), plus O(ops + edges) for finding ops
-// without slack.
+// change can shorten the schedule at once. Where a move leaves a device with too little memory, most often
+// others are put out of it in turn until all fit: so two regions change places. Guarantee: the order stays
+// topological, units stay together and on allowed devices; pinned ops stay. Memory may be exceeded:
+// `overflow` says by how much, so that tight packings can be passed through. Complexity: O(size of the move),
+// plus O(ops + edges) for finding ops without slack.
 #pragma once
 
 #include <span>
@@ -43,12 +44,17 @@ class Neighbourhood {
 
   // Moves change only these positions from now on, a few at a time.
   void restrictTo(std::uint32_t begin, std::uint32_t stop);
+  // Moves change devices only from now on.
+  void keepOrder() { keep_order_ = true; }
   // Makes a move.
   void propose(Random& random);
   void undo();
   // Puts an op's unit on a device, as a part of the current move.
   void place(std::uint32_t op, std::uint32_t device);
   void clearMove();
+  // Units that the last move put elsewhere, with the devices they came from.
+  std::span<const std::pair<std::uint32_t, std::uint32_t>> moved() const { return moved_; }
+  std::span<const std::uint32_t> unitOps(std::uint32_t unit) const { return unit_ops_[unit]; }
   // Finds the ops without slack from the decoded ends.
   void findCritical(const Decoder& decoder);
   // Lists the ops by their starts; the schedule changes at most in the order of transfers.
@@ -79,6 +85,12 @@ class Neighbourhood {
   std::vector<std::uint32_t> seen_;
   std::vector<std::uint32_t> cluster_;
   bool memory_binds_;
+  bool keep_order_ = false;
+  // Where memory binds: units with bytes by device, where each stands there, and the move that moved it last.
+  std::vector<std::vector<std::uint32_t>> held_;
+  std::vector<std::uint32_t> held_at_;
+  std::vector<std::uint64_t> moved_in_;
+  std::uint64_t move_ = 0;
   std::uint32_t cluster_scale_;  // clusters have up to 2^scale ops
 
   static constexpr std::uint32_t kNoLimit = UINT32_MAX;
@@ -90,6 +102,7 @@ class Neighbourhood {
   std::uint32_t pickOp(Random& random) const;
   std::uint32_t pickDevice(std::uint32_t op, Random& random) const;
   void assign(std::uint32_t unit, std::uint32_t device);
+  void hold(std::uint32_t unit, std::uint32_t device);
   void shift(std::uint32_t from, std::uint32_t to);
   void moveChain(Random& random);
   void moveCluster(Random& random);
@@ -99,6 +112,7 @@ class Neighbourhood {
   void shiftOp(Random& random);
   void shiftCritical(Random& random);
   void moveAndShift(Random& random);
+  void eject(Random& random);
 };
 
 }  // namespace allot

@@ -19,7 +19,7 @@ ParetoModel::ParetoModel(const ExactWindow& source)
     out[net.producer].push_back(static_cast<std::uint16_t>(n));
     for (const std::uint32_t consumer : net.consumers) in[consumer].push_back(static_cast<std::uint16_t>(n));
     producer.push_back(static_cast<std::uint16_t>(net.producer));
-    one_consumer.push_back(net.consumers.size() == 1);
+    one_consumer.push_back(net.consumers.size() == 1 && net.arrived.empty());
     way.insert(way.end(), net.seconds.begin(), net.seconds.end());
     for (std::size_t to = 0; to < devices; ++to) {
       for (std::size_t from = 0; from < devices; ++from) way_back.push_back(net.seconds[from * devices + to]);
@@ -39,7 +39,10 @@ ParetoModel::ParetoModel(const ExactWindow& source)
       if (time(op, d) < kCannotRun) may |= static_cast<std::uint16_t>(1u << d);
     }
     allowed.push_back(may);
-    if (out[op].empty()) ++last_ops;
+    const auto tails = source.tail.begin() + static_cast<std::ptrdiff_t>(op * devices);
+    const bool ends = std::any_of(tails, tails + static_cast<std::ptrdiff_t>(devices),
+                                  [](double time) { return time > 0; });
+    if (out[op].empty() || ends) ++last_ops;
   }
   many_ends = last_ops > 1;
   for (std::size_t u = 0; u < units; ++u) {
@@ -126,6 +129,14 @@ Partial ParetoModel::start() const {
     partial.device[op] = static_cast<std::uint16_t>(window->done_on[op]);
     partial.end[op] = window->done_at[op];
     partial.unit_device[window->unit[op]] = partial.device[op];
+  }
+  for (std::size_t n = 0; n < window->nets.size(); ++n) {
+    const std::vector<double>& arrived = window->nets[n].arrived;
+    for (std::size_t d = 0; d < arrived.size(); ++d) {
+      if (!(arrived[d] < kCannotRun)) continue;
+      partial.sent[n] |= static_cast<std::uint16_t>(1u << d);
+      partial.arrival[n * devices + d] = arrived[d];
+    }
   }
   return partial;
 }

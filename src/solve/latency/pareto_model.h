@@ -66,10 +66,10 @@ class ParetoModel {
   bool ports;                              // transfers are activities
   std::size_t receive_offset;              // of `Partial::port`
   bool memory;                             // used bytes belong to a partial schedule
-  bool many_ends;                          // the latest end does: more than one op has no consumer
+  bool many_ends;                          // the latest end does: more than one op may be the last
   Csr<std::uint16_t> inputs, outputs;      // nets, by op
   std::vector<std::uint16_t> producer;     // by net
-  std::vector<std::uint8_t> one_consumer;  // by net
+  std::vector<std::uint8_t> one_consumer;  // by net; not where it was sent before entry
   std::vector<double> way;                 // [(net * devices + from) * devices + to]
   std::vector<double> way_back;            // [(net * devices + to) * devices + from]
   std::vector<std::uint16_t> allowed;      // devices, by op

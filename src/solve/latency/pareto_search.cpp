@@ -110,7 +110,7 @@ void ParetoSearch::expand(std::size_t i) {
     const Ideal& ideal = model_.ideal(at);
     const std::uint16_t net = ideal.nets[n];
     const auto& consumers = window_.nets[net].consumers;
-    if (consumers.size() == 1 && partial_.sent[net] != 0) continue;
+    if (model_.one_consumer[net] && partial_.sent[net] != 0) continue;
     std::uint16_t may = 0;
     for (const std::uint32_t consumer : consumers) {
       if (!ideal.done.test(consumer)) may |= domain_[consumer];
@@ -295,6 +295,7 @@ WindowPlan ParetoSearch::replay(std::uint32_t parent, Node last) {
           {net, node.device, start, partial_.arrival[net * model_.devices + node.device]});
       continue;
     }
+    plan.order.push_back(node.what);
     plan.device[node.what] = node.device;
     plan.start[node.what] = opStart(done, node.what, node.device);
     const double end = appendOp(node.what, node.device, plan.start[node.what], false);

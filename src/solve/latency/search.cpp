@@ -10,6 +10,8 @@
 #include "solve/latency/elite.h"
 #include "solve/latency/search_modules.h"
 #include "solve/latency/search_windows.h"
+#include "solve/latency/serial_place.h"
+#include "solve/latency/window_resolve.h"
 #include "solve/packing.h"
 
 namespace allot {
@@ -22,6 +24,13 @@ constexpr std::uint64_t kFirstMoves = 20;    // by op, in the first round of ann
 constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
+// Placements for tight memory: runs, moves of each by op and in all, share of the time of each.
+constexpr std::uint64_t kSerialRuns = 3, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
+constexpr double kSerialShare = 0.1;
+constexpr double kFarStart = 1.2;  // where memory binds, starts this much longer than the best are left out
+// Partial schedules by move of annealing when parts are solved again, and its share of a round by the clock.
+constexpr double kStatesPerMove = 0.5, kResolveShare = 0.5;
+constexpr double kStartShare = 0.4;  // of the time, at most, for the first round
 constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 constexpr std::array kPortPrices{0.0, 1.0, 4.0};
@@ -50,6 +59,7 @@ class ScheduleSearch {
         budget_(budget),
         progress_(progress),
         model_(problem),
+        memory_binds_(problem.modes.memory == MemoryModel::kStatic && !model_.memoryNeverBinds()),
         range_{0, static_cast<std::uint32_t>(model_.opCount()), false, true, timeGrid(model_)},
         scratch_(model_, range_),
         recorder_(model_),
@@ -63,6 +73,10 @@ class ScheduleSearch {
       return {SolveEnd::kStopped, ""};
     }
     rankStarts();
+    if (memory_binds_) {
+      addPlacements();
+      rankStarts();
+    }
     const std::vector<std::uint32_t> barriers = scheduleBarriers(model_);
     if (decomposes(barriers)) {
       Sequence best;
@@ -85,10 +99,12 @@ class ScheduleSearch {
   const Budget& budget_;
   Progress& progress_;
   ScheduleModel model_;
+  bool memory_binds_;
   SearchRange range_;
   Neighbourhood scratch_;
   Decoder recorder_;
   ElitePool pool_;
+  bool resolve_;                  // parts of what was annealed are solved again
   std::vector<Sequence> starts_;  // the best plan so far first
   std::uint64_t moves_ = 0;
   bool by_clock_ = false;
@@ -114,10 +130,25 @@ class ScheduleSearch {
     if (fitting != ranked.end()) std::rotate(ranked.begin(), fitting, fitting + 1);
     std::vector<Sequence> kept;
     for (const auto& [value, i] : ranked) {
-      if (kept.size() < kStarts || i == 0) kept.push_back(std::move(starts_[i]));
+      const Sequence& start = starts_[i];
+      const bool known = std::any_of(kept.begin(), kept.end(),
+                                     [&](const Sequence& other) { return other.device == start.device; });
+      const bool hopeless = memory_binds_ && (!fits(start) || value > kFarStart * ranked.front().first);
+      if (kept.empty() || (kept.size() < kStarts && !known && !hopeless)) kept.push_back(start);
     }
     starts_ = std::move(kept);
     report(starts_.front());
+  }
+
+  // Placements of least total time that fit, from the best start on.
+  void addPlacements() {
+    const MemoryPrices prices(model_, budget_);
+    const std::uint64_t moves = std::min(kSerialMoves * model_.opCount(), kMostSerialMoves);
+    for (std::uint64_t run = 0; run < kSerialRuns && !budget_.stopped(); ++run) {
+      const Budget part = budget_.slice(budget_.remainingSeconds() * kSerialShare);
+      Random random(budget_.seed, 2000 + run);
+      starts_.push_back(SerialPlacer(model_, range_, prices).run(starts_.front(), moves, part, random));
+    }
   }
 
   bool decomposes(const std::vector<std::uint32_t>& barriers) const {
@@ -154,22 +185,23 @@ class ScheduleSearch {
     return scratch_.orderBy(key);
   }
 
-  // List schedules by least finish plus a price for the time an op takes above its least: a device that is
-  // free a little sooner is not worth much more of its time.
-  void addPricedLists() {
-    std::vector<double> fastest(model_.opCount(), kInfinity), rank(model_.opCount(), 0);
+  // List schedules by least finish plus a price for what an op costs above its least: a device that is free a
+  // little sooner is not worth much more of its time, nor memory that others need more.
+  void addPricedLists(const MemoryPrices& prices) {
+    std::vector<double> rank(model_.opCount(), 0);
     for (std::size_t i = model_.opCount(); i-- > 0;) {
       const std::size_t op = model_.op_id[i].index();
-      for (std::size_t d = 0; d < model_.devices; ++d) fastest[op] = std::min(fastest[op], model_.time(i, d));
+      double fastest = kInfinity;
+      for (std::size_t d = 0; d < model_.devices; ++d) fastest = std::min(fastest, model_.time(i, d));
       for (const std::uint32_t reader : model_.after[i])
         rank[op] = std::max(rank[op], rank[model_.op_id[reader].index()]);
-      rank[op] += fastest[op];
+      rank[op] += fastest;
     }
     for (const double price : kPrices) {
       baseline::ListOutcome outcome = baseline::scheduleList(
           problem_, budget_, [&](OpId op, double) { return -rank[op.index()]; },
           [&](OpId op, DeviceId device, double finish) {
-            return finish + price * (problem_.opSeconds(op, device) - fastest[op.index()]);
+            return finish + price * prices.excess(problem_.unit(op).index(), device.index());
           });
       if (outcome.plan) addStart(*outcome.plan);
     }
@@ -214,12 +246,13 @@ class ScheduleSearch {
         for (const Plan& plan : listener.plans) addStart(plan);
       }
     }
-    if (model_.opCount() <= kListLimit) addPricedLists();
+    const MemoryPrices prices(model_, budget_);
+    if (model_.opCount() <= kListLimit) addPricedLists(prices);
     if (model_.link_mode != LinkMode::kFree) {
       for (const double price : kPortPrices) {
         Sequence sequence;
         sequence.setOrder(order);
-        if (recorder_.greedy(sequence, price, budget_)) starts_.push_back(std::move(sequence));
+        if (recorder_.greedy(sequence, price, prices, budget_)) starts_.push_back(std::move(sequence));
       }
     }
     return PackingEnd::kFound;
@@ -228,7 +261,8 @@ class ScheduleSearch {
   struct Task {
     Sequence start;
     AnnealPlan plan;
-    bool ports = true;  // false: first as if transfers did not wait for each other
+    bool ports = true;     // false: first as if transfers did not wait for each other
+    bool resolve = false;  // parts of what was annealed are solved again
   };
 
   // True when a better plan was found.
@@ -258,7 +292,15 @@ class ScheduleSearch {
         if (!(result.value < kInfinity)) return;
         task.start = std::move(result.sequence);
       }
-      results[i] = Annealer(model_, range_).run(std::move(task.start), task.plan, budget_, random);
+      AnnealPlan plan = task.plan;
+      if (task.resolve) plan.seconds *= 1 - kResolveShare;
+      results[i] = Annealer(model_, range_).run(std::move(task.start), plan, budget_, random);
+      if (!task.resolve || !(results[i].value < kInfinity)) return;
+      WindowResolver resolver(model_, range_);
+      const auto states = static_cast<std::uint64_t>(kStatesPerMove * static_cast<double>(plan.moves));
+      results[i].value = resolver.improve(results[i].sequence, states,
+                                          budget_.slice(task.plan.seconds * kResolveShare), random);
+      results[i].moves += resolver.states();
     });
     std::size_t best = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -281,6 +323,9 @@ class ScheduleSearch {
       tasks.push_back({starts_.front(), {moves, 0.0005, 1e-5, kInfinity}, false});
       tasks.push_back({starts_.back(), {moves, 0.0005, 1e-5, kInfinity}, false});
     }
+    // Where time is short, what lies behind the first round counts more than long runs from every start.
+    const double turns = static_cast<double>((tasks.size() + budget_.threads - 1) / budget_.threads);
+    for (Task& task : tasks) task.plan.seconds = budget_.remainingSeconds() * kStartShare / turns;
     runRound(std::move(tasks), 0);
     std::uint32_t idle = 0;
     for (std::uint32_t round = 1; idle < kPatience && !by_clock_ && pool_.size() > 0; ++round, moves *= 2) {
@@ -288,9 +333,9 @@ class ScheduleSearch {
       tasks.clear();
       // A round that the clock would cut short is cooled by the clock.
       double seconds = kInfinity;
-      const double turns = static_cast<double>((kChains + budget_.threads - 1) / budget_.threads);
+      const double chain_turns = static_cast<double>((kChains + budget_.threads - 1) / budget_.threads);
       if (round > 1 && 2 * seconds_per_round_ > budget_.remainingSeconds() * 0.9)
-        seconds = budget_.remainingSeconds() * 0.98 / turns;
+        seconds = budget_.remainingSeconds() * 0.98 / chain_turns;
       Random random(budget_.seed, (std::uint64_t{round} << 20) + 1000);
       for (std::size_t chain = 0; chain < kChains; ++chain) {
         const std::size_t member = chain % pool_.size();
@@ -301,7 +346,9 @@ class ScheduleSearch {
         }
         constexpr std::array<double, kChains> kHot{0.0005, 0.002, 0.001, 0.0005};
         tasks.push_back({std::move(start),
-                         {moves, chain == 2 && round % 2 == 1 ? kHottest : kHot[chain], 1e-5, seconds}});
+                         {moves, chain == 2 && round % 2 == 1 ? kHottest : kHot[chain], 1e-5, seconds},
+                         true,
+                         WindowResolver::applies(model_)});
       }
       idle = runRound(std::move(tasks), round) ? 0 : idle + 1;
       if (seconds < kInfinity) by_clock_ = true;

@@ -2,7 +2,9 @@
 //
 // Problem: latency of the events model, every link, send and memory mode.
 // Method: starts from the best plan so far, list schedules (also some that price slow devices or see the
-// ports) and single devices, decoded with ports. Where barriers cut the graph into modules, each is searched
+// ports) and single devices, decoded with ports. Where memory binds, rules price its bytes
+// (memory_prices.h), placements of least total time within it are starts too (serial_place.h), and moves make
+// room for each other. Where barriers cut the graph into modules, each is searched
 // on its own (search_modules.h). Otherwise rounds of annealing in several chains from a pool of good and
 // different plans and from joins of two of them, each round twice as long as the one before; large graphs are
 // first improved window by window (search_windows.h). Guarantee: heuristic, no bound; never worse than the

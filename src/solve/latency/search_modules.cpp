@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/thread_pool.h"
+#include "solve/latency/window_resolve.h"
 
 namespace allot {
 namespace {
@@ -12,7 +13,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kFirstMoves = 100;  // by op, pair and round; doubled from round to round
 constexpr double kHot = 0.1, kWarm = 0.01, kCold = 5e-4;  // temperatures from a start and from a good plan
 constexpr double kMargin = 0.08, kLeastMargin = 0.004;    // how far from the best path a pair may lie
-constexpr std::uint32_t kPatience = 7;                    // rounds without a better plan
+constexpr double kStatesPerMove = 0.5;  // partial schedules when parts of what was annealed are solved again
+constexpr std::uint32_t kPatience = 7;  // rounds without a better plan
 
 struct Module {
   SearchRange range;
@@ -194,6 +196,14 @@ class ModuleSearch {
         if (next.value < result.value) result = std::move(next);
         result.moves = made;
       }
+      if (!WindowResolver::applies(model_) || !(result.value < kInfinity)) return;
+      WindowResolver resolver(model_, module.range);
+      if (module.has_in) resolver.pin(0);
+      if (module.has_out) resolver.pin(module.range.last - module.range.first - 1);
+      result.value = resolver.improve(result.sequence,
+                                      static_cast<std::uint64_t>(kStatesPerMove * static_cast<double>(moves)),
+                                      budget_, random);
+      result.moves += resolver.states();
     });
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       AnnealResult& best = modules_[tasks[i].module].best[tasks[i].in * devices_ + tasks[i].out];
