@@ -95,8 +95,7 @@ class StageBound {
                       const StageLabels& labels, const StageLabels& finer) const {
     StageMask known(labels.units);
     for (std::size_t e = 0; e < entries.size(); ++e) {
-      if (used[e])
-        known.allow(StageLabels::unitsOf(entries[e].from), StageLabels::unitsOf(entries[e].to));
+      if (used[e]) known.allow(StageLabels::unitsOf(entries[e].from), StageLabels::unitsOf(entries[e].to));
     }
     known.finish();
     // The work of an ideal lies between those of its units with the least and the most rest.
@@ -162,11 +161,14 @@ class StageBound {
     }
     plan.assignment = model_.assignment(device_of_item);
     LinePlan near = line_.fromPlan(plan);
-    std::fprintf(stderr, "  t %.2f offer %zu stages line %g", budget_.elapsedSeconds(), plan.stages.size(), near.found() ? lineValue(line_, near)*1e3 : -1);
+    std::fprintf(stderr, "  t %.2f offer %zu stages line %g", budget_.elapsedSeconds(), plan.stages.size(),
+                 near.found() ? lineValue(line_, near) * 1e3 : -1);
     progress_.plan(std::move(plan), kName);
-    if (!near.found() || !refineFits(line_, near.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
+    if (!near.found() ||
+        !refineFits(line_, near.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       return;
-    near = refineChain(line_, std::move(near), {.moves = kRefineMoves, .heat = 0.03, .seed = budget_.seed}, budget_);
+    near = refineChain(line_, std::move(near), {.moves = kRefineMoves, .heat = 0.03, .seed = budget_.seed},
+                       budget_);
     std::fprintf(stderr, " refined %g t %.2f\n", near.value * 1e3, budget_.elapsedSeconds());
     if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
   }

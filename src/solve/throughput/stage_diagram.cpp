@@ -108,8 +108,7 @@ class OpenItems {
 
 StageDiagram::StageDiagram(const PipelineModel& model, std::vector<std::uint32_t> order, Paths paths,
                            double limit, const Budget& budget)
-    : item(std::move(order)) {
-  const bool stages = paths == Paths::kStages;
+    : work_counts(paths == Paths::kStages), item(std::move(order)) {
   OpenItems open(model);
   std::vector<std::uint64_t> states{0};  // of the layer's nodes
   layer_begin = {0, 1};
@@ -127,10 +126,10 @@ StageDiagram::StageDiagram(const PipelineModel& model, std::vector<std::uint32_t
     std::vector<std::array<Next, kSides>> steps(states.size());
     for (std::size_t i = 0; i < states.size(); ++i) {
       std::uint64_t first = open.firstSide(states[i], v);
-      if (!stages) first = std::max(first, static_cast<std::uint64_t>(Side::kInside));
+      if (!work_counts) first = std::max(first, static_cast<std::uint64_t>(Side::kInside));
       for (std::uint64_t side = first; side < kSides; ++side) {
         Next& next = steps[i][side];
-        next.cost = stages && side == static_cast<std::uint64_t>(Side::kInside) ? model.seconds[v] : 0;
+        next.cost = work_counts && side == static_cast<std::uint64_t>(Side::kInside) ? model.seconds[v] : 0;
         next.state = open.step(states[i], v, side, next.cost);
         next.exists = least_before[layer_begin[layer] + i] + next.cost <= limit;
       }

@@ -39,9 +39,10 @@ class StageDiagram {
                const Budget& budget);
 
   bool built = false;
-  std::vector<std::uint32_t> item;              // by layer
-  std::vector<std::size_t> layer_begin;         // the first node of each layer, and of the end
-  std::vector<std::array<Arc, kSides>> arcs;    // by node; the end has none
+  bool work_counts;                               // in the costs: for stages
+  std::vector<std::uint32_t> item;                // by layer
+  std::vector<std::size_t> layer_begin;           // the first node of each layer, and of the end
+  std::vector<std::array<Arc, kSides>> arcs;      // by node; the end has none
   std::vector<double> least_before, least_after;  // by node: cheapest way from the root, to the end
 
   std::size_t layers() const { return item.size(); }

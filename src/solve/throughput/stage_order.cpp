@@ -8,6 +8,8 @@ namespace {
 
 // Most items that are placed at once.
 constexpr std::size_t kMostAtOnce = 64;
+// Items that are tried as the last of those, about.
+constexpr std::size_t kMostNear = 200;
 
 // The items placed so far and how many of them are open. What was placed last can be taken back.
 class Frontier {
@@ -54,22 +56,23 @@ class Frontier {
     }
   }
 
-  // Items that are not placed and tied to an open one.
-  std::vector<std::uint32_t> neighbours(std::span<const std::uint32_t> order) const {
+  // Items that are not placed and near to an open one, the nearest first.
+  std::vector<std::uint32_t> near(std::span<const std::uint32_t> order) const {
     std::vector<std::uint32_t> found;
+    std::vector<std::uint8_t> seen(placed);
+    const auto add = [&](std::span<const std::uint32_t> items) {
+      for (const std::uint32_t u : items) {
+        if (seen[u] != 0) continue;
+        seen[u] = 1;
+        found.push_back(u);
+      }
+    };
     for (const std::uint32_t v : order) {
       if (pending_[v] == 0) continue;
-      for (const std::uint32_t u : model_.after[v]) {
-        if (!placed[u]) found.push_back(u);
-      }
-      for (const std::uint32_t e : model_.item_nets[v]) {
-        for (const std::uint32_t u : model_.net_items[e]) {
-          if (!placed[u]) found.push_back(u);
-        }
-      }
+      add(model_.after[v]);
+      for (const std::uint32_t e : model_.item_nets[v]) add(model_.net_items[e]);
     }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
+    for (std::size_t i = 0; i < found.size() && found.size() < kMostNear; ++i) add(model_.after[found[i]]);
     return found;
   }
 
@@ -102,7 +105,7 @@ class Grower {
         best_rank = here;
         best = std::move(items);
       };
-      for (const std::uint32_t v : frontier_.neighbours(order_)) offer(withAllBefore(v));
+      for (const std::uint32_t v : frontier_.near(order_)) offer(withAllBefore(v));
       if (best.empty()) {
         for (std::uint32_t v = 0; v < n; ++v) {
           if (!frontier_.placed[v] && isReady(v)) offer({v});
@@ -172,6 +175,8 @@ class Grower {
 
 }  // namespace
 
-std::vector<std::uint32_t> stageOrder(const PipelineModel& model) { return Grower(model).run(); }
+std::vector<std::uint32_t> stageOrder(const PipelineModel& model) {
+  return Grower(model).run();
+}
 
 }  // namespace allot

@@ -46,9 +46,13 @@ StagePaths::StagePaths(std::span<const StageEntry> entries, std::uint32_t all, s
   }
 }
 
-double StagePaths::bound() const { return load_[stages_ * labels_.size() + end_]; }
+double StagePaths::bound() const {
+  return load_[stages_ * labels_.size() + end_];
+}
 
-bool StagePaths::found() const { return bound() < kInfinity; }
+bool StagePaths::found() const {
+  return bound() < kInfinity;
+}
 
 std::vector<StageEntry> StagePaths::best() const {
   std::vector<StageEntry> path;

@@ -30,15 +30,15 @@ class StagePaths {
   static constexpr std::uint32_t kNone = UINT32_MAX;
   std::span<const StageEntry> entries_;
   std::size_t stages_;
-  std::vector<std::uint32_t> labels_;    // rising
+  std::vector<std::uint32_t> labels_;     // rising
   std::vector<std::uint32_t> from_, to_;  // by entry: places in labels_
-  std::vector<double> load_;             // [stages used * labels + label]
-  std::vector<std::uint32_t> via_;       // same layout: the last entry, or none where one stage less will do
-  std::uint32_t end_ = kNone;            // the place of everything
+  std::vector<double> load_;              // [stages used * labels + label]
+  std::vector<std::uint32_t> via_;        // same layout: the last entry, or none where one stage less will do
+  std::uint32_t end_ = kNone;             // the place of everything
 };
 
-// The boundaries (in units) of the cheapest chain when a stage from i to j costs (j - i) units of work, cut[i]
-// and cut[j]. Empty when there is none below `limit`.
+// The boundaries (in units) of the cheapest chain when a stage from i to j costs (j - i) units of work,
+// cut[i] and cut[j]. Empty when there is none below `limit`.
 std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, double unit, std::size_t stages,
                                               double limit);
 

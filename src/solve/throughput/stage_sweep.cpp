@@ -117,7 +117,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageLabels& labels, cons
     const std::int64_t to = StageLabels::unitsOf(static_cast<std::uint32_t>(cell.key));
     if (!mask->any(from + rest.from_least, from + rest.from_most, to + rest.to_least, to + rest.to_most))
       return false;
-    if (rest.from_least < rest.from_most) return true;
+    if (rest.from_least < rest.from_most || !diagram_.work_counts) return true;
     // The first ideal is settled: the stage must still get to the nearest end.
     const double missing =
         static_cast<double>(mask->firstEnd(static_cast<std::uint32_t>(from + rest.from_least))) -

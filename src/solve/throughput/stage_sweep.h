@@ -87,7 +87,7 @@ class StageSweep {
 
   const PipelineModel& model_;
   const StageDiagram& diagram_;
-  std::vector<Rest> rest_;  // by node
+  std::vector<Rest> rest_;              // by node
   std::vector<std::vector<Row>> kept_;  // by layer, while stages are looked for
 
   static std::uint64_t shift(std::uint32_t label, std::size_t side) {
