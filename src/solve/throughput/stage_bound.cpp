@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "solve/throughput/chain_refine.h"
@@ -18,17 +18,21 @@ constexpr std::string_view kName = "chain";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of them
 constexpr std::size_t kMostItems = 4000;
-constexpr std::size_t kProfileUnits = 4096;
-constexpr std::size_t kMostUnits = 8192;
-constexpr std::size_t kUnitsPerStage = 24;  // at first
-constexpr std::uint64_t kRefineMoves = 1'000'000;
+// Units of work: of the first table for each stage, for each item and altogether at most.
+constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
+constexpr RefineOptions kNear{.moves = 1'000'000, .heat = 0.03};
 
 using Held = std::vector<std::uint8_t>;  // by item: whether an ideal holds it
 
 class StageBound {
  public:
   StageBound(const PipelineModel& model, std::size_t stages, const Budget& budget, Progress& progress)
-      : model_(model), stages_(stages), budget_(budget), progress_(progress), line_(*model.problem) {}
+      : model_(model),
+        stages_(stages),
+        budget_(budget),
+        progress_(progress),
+        line_(*model.problem),
+        most_units_(std::min(kMostUnits, kItemUnits * model.itemCount())) {}
 
   bool run() {
     const std::vector<std::uint32_t> order = stageOrder(model_);
@@ -50,83 +54,75 @@ class StageBound {
   const Budget& budget_;
   Progress& progress_;
   LineModel line_;
+  std::size_t most_units_;
 
+  // Below it a chain would be better than the best plan.
   double cutoff() const { return progress_.bestValue() * (1 - kRounding); }
+  void report(double bound) { progress_.bound(std::min(bound, cutoff()) * (1 - kRounding), kName); }
 
   // The best chain when each stage pays for all that its two ideals cut.
   void planByProfile(const StageDiagram& ideals) {
-    const StageLabels labels(model_, ideals, kProfileUnits);
+    const StageUnits units(model_, ideals, most_units_);
     StageSweep sweep(model_, ideals);
-    const auto entries = sweep.run(labels, nullptr, progress_.bestValue(), budget_);
+    const auto entries = sweep.run(units, nullptr, progress_.bestValue(), budget_);
     if (!entries) return;
-    std::vector<double> cut(labels.units + 1, kInfinity);
+    std::vector<double> cut(units.all + 1, kInfinity);
     for (const StageEntry& entry : *entries) cut[entry.to] = entry.load;
     std::vector<StageEntry> wanted;
-    for (const std::uint32_t at : cheapestBoundaries(cut, labels.unit, stages_, kInfinity))
+    for (const std::uint32_t at : cheapestBoundaries(cut, units.unit, stages_))
       wanted.push_back({0, at, cut[at]});
-    if (wanted.empty()) return;
-    std::vector<Held> ideals_held;
-    for (const auto& sides : sweep.stages(wanted, labels, budget_))
-      ideals_held.push_back(heldBy(sides, Side::kInside));
-    if (!ideals_held.empty()) offer(ideals_held);
+    std::vector<Held> boundaries;
+    for (const auto& sides : sweep.stages(wanted, units, progress_.bestValue(), budget_))
+      boundaries.push_back(heldBy(sides, Side::kInside));
+    if (!boundaries.empty()) offer(boundaries);
   }
 
+  // Ever finer units, until no path is below the best plan.
   void raise(const StageDiagram& diagram) {
     StageSweep sweep(model_, diagram);
     std::optional<StageMask> mask;
-    for (std::size_t count = kUnitsPerStage * stages_; count <= kMostUnits; count *= 2) {
-      const StageLabels labels(model_, diagram, count);
-      const auto entries = sweep.run(labels, mask ? &*mask : nullptr, cutoff(), budget_);
+    for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
+      const StageUnits units(model_, diagram, count);
+      const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget_);
       if (!entries) return;
-      const StagePaths paths(*entries, labels.all(), stages_);
-      progress_.bound(std::min(paths.bound() * (1 - kRounding), cutoff()), kName);
-      std::fprintf(stderr, "  t %.2f units %zu entries %zu bound %.5f of %.5f\n", budget_.elapsedSeconds(),
-                   count, entries->size(), paths.bound() * 1e3, cutoff() * 1e3);
-      if (progress_.done() || !paths.found()) return;
-      tryPath(paths.best(), sweep, labels);
+      const StagePaths paths(*entries, units.all, stages_);
+      report(paths.value());
+      if (progress_.done() || paths.value() == kInfinity) return;
+      tryPath(sweep.stages(paths.best(), units, cutoff(), budget_));
       if (progress_.done()) return;
-      const StageLabels finer(model_, diagram, 2 * count);
-      mask = finerMask(*entries, paths.used(), labels, finer);
+      mask = finer(paths.used(), units, StageUnits(model_, diagram, 2 * count));
     }
   }
 
-  // The pairs of finer labels that stages in use may have.
-  StageMask finerMask(std::span<const StageEntry> entries, std::span<const std::uint8_t> used,
-                      const StageLabels& labels, const StageLabels& finer) const {
-    StageMask known(labels.units);
-    for (std::size_t e = 0; e < entries.size(); ++e) {
-      if (used[e]) known.allow(StageLabels::unitsOf(entries[e].from), StageLabels::unitsOf(entries[e].to));
-    }
-    known.finish();
+  // The pairs of finer units that the allowed pairs may have become.
+  static StageMask finer(const StageMask& known, const StageUnits& units, const StageUnits& finer) {
     // The work of an ideal lies between those of its units with the least and the most rest.
-    const auto first = [&](std::uint32_t units) {
-      const double work = finer.unit * units + finer.least_rest;
-      return static_cast<std::int64_t>(std::floor((work - labels.most_rest) / labels.unit * (1 - 1e-9)));
-    };
-    const auto last = [&](std::uint32_t units) {
-      const double work = finer.unit * units + finer.most_rest;
-      return static_cast<std::int64_t>(std::ceil((work - labels.least_rest) / labels.unit * (1 + 1e-9)));
-    };
-    StageMask mask(finer.units);
-    for (std::uint32_t i = 0; i <= finer.units; ++i) {
-      if (!known.any(first(i), last(i), 0, labels.units)) continue;
-      for (std::uint32_t j = i; j <= finer.units; ++j) {
-        if (known.any(first(i), last(i), first(j), last(j))) mask.allow(i, j);
+    std::vector<std::int64_t> first, last;
+    for (std::uint32_t i = 0; i <= finer.all; ++i) {
+      const double least = finer.unit * i + finer.least_rest - units.most_rest;
+      const double most = finer.unit * i + finer.most_rest - units.least_rest;
+      first.push_back(static_cast<std::int64_t>(std::floor(least / units.unit)) - 1);
+      last.push_back(static_cast<std::int64_t>(std::ceil(most / units.unit)) + 1);
+    }
+    StageMask mask(finer.all);
+    for (std::uint32_t i = 0; i <= finer.all; ++i) {
+      if (!known.any(first[i], last[i], 0, units.all)) continue;
+      for (std::uint32_t j = i; j <= finer.all; ++j) {
+        if (known.any(first[i], last[i], first[j], last[j])) mask.allow(i, j);
       }
     }
     mask.finish();
     return mask;
   }
 
-  // Plans whose boundaries are the ideals that the stages of the path begin with, or end with.
-  void tryPath(std::span<const StageEntry> path, StageSweep& sweep, const StageLabels& labels) {
-    const auto stages = sweep.stages(path, labels, budget_);
-    if (stages.empty()) return;
+  // Plans whose boundaries are the ideals that the stages of a path begin with, or end with.
+  void tryPath(const std::vector<std::vector<Side>>& stages) {
     std::vector<Held> ends, begins;
     for (std::size_t b = 0; b + 1 < stages.size(); ++b) {
       ends.push_back(heldBy(stages[b], Side::kInside));
       begins.push_back(heldBy(stages[b + 1], Side::kBefore));
     }
+    if (ends.empty()) return;
     offer(ends);
     offer(begins);
   }
@@ -161,15 +157,13 @@ class StageBound {
     }
     plan.assignment = model_.assignment(device_of_item);
     LinePlan near = line_.fromPlan(plan);
-    std::fprintf(stderr, "  t %.2f offer %zu stages line %g", budget_.elapsedSeconds(), plan.stages.size(),
-                 near.found() ? lineValue(line_, near) * 1e3 : -1);
     progress_.plan(std::move(plan), kName);
     if (!near.found() ||
         !refineFits(line_, near.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       return;
-    near = refineChain(line_, std::move(near), {.moves = kRefineMoves, .heat = 0.03, .seed = budget_.seed},
-                       budget_);
-    std::fprintf(stderr, " refined %g t %.2f\n", near.value * 1e3, budget_.elapsedSeconds());
+    RefineOptions options = kNear;
+    options.seed = budget_.seed;
+    near = refineChain(line_, std::move(near), options, budget_);
     if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
   }
 };
@@ -177,7 +171,8 @@ class StageBound {
 }  // namespace
 
 bool boundByStages(const PipelineModel& model, std::size_t stages, const Budget& budget, Progress& progress) {
-  if (model.itemCount() > kMostItems) return false;
+  const double work = std::accumulate(model.seconds.begin(), model.seconds.end(), 0.0);
+  if (model.itemCount() > kMostItems || work <= 0) return false;
   return StageBound(model, stages, budget, progress).run();
 }
 

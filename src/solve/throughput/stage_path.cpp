@@ -11,87 +11,58 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 StagePaths::StagePaths(std::span<const StageEntry> entries, std::uint32_t all, std::size_t stages)
-    : entries_(entries), stages_(stages), labels_{0, all} {
-  for (const StageEntry& entry : entries) {
-    labels_.push_back(entry.from);
-    labels_.push_back(entry.to);
-  }
-  std::sort(labels_.begin(), labels_.end());
-  labels_.erase(std::unique(labels_.begin(), labels_.end()), labels_.end());
-  const auto place = [&](std::uint32_t label) {
-    return static_cast<std::uint32_t>(std::lower_bound(labels_.begin(), labels_.end(), label) -
-                                      labels_.begin());
-  };
-  end_ = place(all);
-  for (const StageEntry& entry : entries) {
-    from_.push_back(place(entry.from));
-    to_.push_back(place(entry.to));
-  }
-  const std::size_t n = labels_.size();
-  load_.assign(n, kInfinity);
-  load_[place(0)] = 0;
-  via_.assign(n, kNone);
+    : entries_(entries),
+      stages_(stages),
+      size_(all + 1),
+      before_((stages + 1) * size_, kInfinity),
+      via_((stages + 1) * size_, kNone) {
+  before_[0] = 0;
   for (std::size_t b = 0; b < stages; ++b) {
-    load_.resize((b + 2) * n);
-    std::copy_n(load_.begin() + static_cast<std::ptrdiff_t>(b * n), n,
-                load_.begin() + static_cast<std::ptrdiff_t>((b + 1) * n));
-    via_.resize((b + 2) * n, kNone);
+    const double* here = &before_[b * size_];
+    double* next = &before_[(b + 1) * size_];
+    std::copy_n(here, size_, next);
     for (std::uint32_t e = 0; e < entries.size(); ++e) {
-      const double load = std::max(load_[b * n + from_[e]], entries[e].load);
-      double& there = load_[(b + 1) * n + to_[e]];
-      if (load >= there) continue;
-      there = load;
-      via_[(b + 1) * n + to_[e]] = e;
+      const double value = std::max(here[entries[e].from], entries[e].load);
+      if (value >= next[entries[e].to]) continue;
+      next[entries[e].to] = value;
+      via_[(b + 1) * size_ + entries[e].to] = e;
     }
   }
 }
 
-double StagePaths::bound() const {
-  return load_[stages_ * labels_.size() + end_];
-}
-
-bool StagePaths::found() const {
-  return bound() < kInfinity;
-}
-
 std::vector<StageEntry> StagePaths::best() const {
   std::vector<StageEntry> path;
-  std::uint32_t at = end_;
+  std::size_t at = size_ - 1;
   for (std::size_t b = stages_; b > 0; --b) {
-    const std::uint32_t e = via_[b * labels_.size() + at];
+    const std::uint32_t e = via_[b * size_ + at];
     if (e == kNone) continue;
     path.push_back(entries_[e]);
-    at = from_[e];
+    at = entries_[e].from;
   }
   std::reverse(path.begin(), path.end());
   return path;
 }
 
-std::vector<std::uint8_t> StagePaths::used() const {
-  // Fewest stages from nothing to a label and from a label to everything.
-  const std::size_t n = labels_.size();
-  constexpr std::size_t kFar = SIZE_MAX / 4;
-  std::vector<std::size_t> before(n, kFar), after(n, kFar), next;
-  before[std::lower_bound(labels_.begin(), labels_.end(), 0u) - labels_.begin()] = 0;
-  after[end_] = 0;
-  for (std::size_t b = 0; b < stages_; ++b) {
-    next = before;
-    for (std::size_t e = 0; e < entries_.size(); ++e)
-      next[to_[e]] = std::min(next[to_[e]], before[from_[e]] + 1);
-    before.swap(next);
-    next = after;
-    for (std::size_t e = 0; e < entries_.size(); ++e)
-      next[from_[e]] = std::min(next[from_[e]], after[to_[e]] + 1);
-    after.swap(next);
+StageMask StagePaths::used() const {
+  StageMask mask(static_cast<std::uint32_t>(size_ - 1));
+  // Whether everything is in reach from there, for ever more stages behind an entry and ever fewer before it.
+  std::vector<std::uint8_t> reaches(size_, 0), next;
+  reaches.back() = 1;
+  for (std::size_t b = stages_; b-- > 0;) {
+    const double* before = &before_[b * size_];
+    next = reaches;
+    for (const StageEntry& entry : entries_) {
+      if (reaches[entry.to] == 0) continue;
+      next[entry.from] = 1;
+      if (before[entry.from] < kInfinity) mask.allow(entry.from, entry.to);
+    }
+    reaches.swap(next);
   }
-  std::vector<std::uint8_t> used;
-  for (std::size_t e = 0; e < entries_.size(); ++e)
-    used.push_back(before[from_[e]] + 1 + after[to_[e]] <= stages_ ? 1 : 0);
-  return used;
+  mask.finish();
+  return mask;
 }
 
-std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, double unit, std::size_t stages,
-                                              double limit) {
+std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, double unit, std::size_t stages) {
   const std::size_t n = cut.size();
   std::vector<double> load(n, kInfinity), next;
   load[0] = 0;
@@ -100,12 +71,10 @@ std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, doubl
     next = load;
     auto& from = via.emplace_back(n, UINT32_MAX);
     for (std::uint32_t i = 0; i < n; ++i) {
-      if (load[i] == kInfinity || cut[i] == kInfinity) continue;
+      if (load[i] == kInfinity) continue;
       for (std::uint32_t j = i + 1; j < n; ++j) {
-        const double work = unit * (j - i) + cut[i];
-        if (work >= limit) break;
-        const double here = std::max(load[i], work + cut[j]);
-        if (here >= limit || here >= next[j]) continue;
+        const double here = std::max(load[i], unit * (j - i) + cut[i] + cut[j]);
+        if (here >= next[j]) continue;
         next[j] = here;
         from[j] = i;
       }
@@ -113,7 +82,6 @@ std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, doubl
     load.swap(next);
   }
   std::vector<std::uint32_t> boundaries;
-  if (load[n - 1] == kInfinity) return boundaries;
   auto at = static_cast<std::uint32_t>(n - 1);
   for (std::size_t b = stages; b > 0; --b) {
     if (via[b - 1][at] == UINT32_MAX) continue;

@@ -10,6 +10,7 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of them
 constexpr std::size_t kInside = static_cast<std::size_t>(Side::kInside);
 
 // Calls `visit(layer, node, side, arc)` for all arcs, last layers first.
@@ -28,8 +29,8 @@ void visitBackwards(const StageDiagram& diagram, Visit visit) {
 
 }  // namespace
 
-StageLabels::StageLabels(const PipelineModel& model, const StageDiagram& diagram, std::size_t count)
-    : label(model.itemCount()) {
+StageUnits::StageUnits(const PipelineModel& model, const StageDiagram& diagram, std::size_t count)
+    : item(model.itemCount()) {
   double total = 0;
   for (const double seconds : model.seconds) total += seconds;
   unit = total / static_cast<double>(count);
@@ -38,26 +39,20 @@ StageLabels::StageLabels(const PipelineModel& model, const StageDiagram& diagram
   for (const std::uint32_t v : diagram.item) {
     sum += model.seconds[v];
     const auto next = static_cast<std::uint32_t>(std::lround(sum / unit));
-    label[v] = next - units;
-    units = next;
+    item[v] = next - all;
+    all = next;
   }
   std::vector<double> least(diagram.nodeCount(), kInfinity), most(diagram.nodeCount(), -kInfinity);
   for (std::size_t node = diagram.layer_begin[diagram.layers()]; node < diagram.nodeCount(); ++node)
     least[node] = most[node] = 0;
   visitBackwards(diagram, [&](std::size_t layer, std::size_t node, std::size_t side, std::size_t to) {
     const std::uint32_t v = diagram.item[layer];
-    const double rest = side <= kInside ? model.seconds[v] - unit * label[v] : 0;
+    const double rest = side <= kInside ? model.seconds[v] - unit * item[v] : 0;
     least[node] = std::min(least[node], least[to] + rest);
     most[node] = std::max(most[node], most[to] + rest);
   });
   least_rest = least[0];
   most_rest = most[0];
-}
-
-std::uint32_t StageLabels::all() const {
-  std::uint32_t sum = 0;
-  for (const std::uint32_t l : label) sum += l;
-  return sum;
 }
 
 void StageMask::finish() {
@@ -85,14 +80,14 @@ bool StageMask::any(std::int64_t from, std::int64_t from_last, std::int64_t to, 
   return sums_[i1 * row + j1] + sums_[i0 * row + j0] != sums_[i0 * row + j1] + sums_[i1 * row + j0];
 }
 
-void StageSweep::measureRest(const StageLabels& labels) {
+void StageSweep::measureRest(const StageUnits& units) {
   rest_.assign(diagram_.nodeCount(), {});
   for (std::size_t node = diagram_.layer_begin[diagram_.layers()]; node < diagram_.nodeCount(); ++node)
     rest_[node] = {0, 0, 0, 0, 0};
   visitBackwards(diagram_, [&](std::size_t layer, std::size_t node, std::size_t side, std::size_t to) {
     const std::uint32_t v = diagram_.item[layer];
-    const auto units = static_cast<std::int32_t>(StageLabels::unitsOf(labels.label[v]));
-    const std::int32_t before = side < kInside ? units : 0, up_to = side <= kInside ? units : 0;
+    const auto mine = static_cast<std::int32_t>(units.item[v]);
+    const std::int32_t before = side < kInside ? mine : 0, up_to = side <= kInside ? mine : 0;
     Rest& rest = rest_[node];
     const Rest& next = rest_[to];
     if (next.from_least == INT32_MAX) return;  // a dead end
@@ -100,29 +95,30 @@ void StageSweep::measureRest(const StageLabels& labels) {
     rest.from_most = std::max(rest.from_most, before + next.from_most);
     rest.to_least = std::min(rest.to_least, up_to + next.to_least);
     rest.to_most = std::max(rest.to_most, up_to + next.to_most);
-    const double over = side == kInside ? labels.unit * units - model_.seconds[v] : 0;
+    const double over = side == kInside ? units.unit * mine - model_.seconds[v] : 0;
     rest.over = std::max(rest.over, over + next.over);
   });
 }
 
-std::optional<StageSweep::Row> StageSweep::sweep(const StageLabels& labels, const StageMask* mask,
-                                                 double cutoff, const Budget& budget, bool keep) {
-  measureRest(labels);
-  const std::size_t most_cells = budget.memory_bytes / 8 / sizeof(Cell);
+std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const StageMask* mask,
+                                                 double cutoff, const Budget& budget) {
+  measureRest(units);
+  const std::size_t most_cells = budget.memory_bytes / 8 / sizeof(Cell), most_kept = 2 * most_cells;
+  bool keep = true;
+  std::size_t kept_cells = 0;
   const auto useful = [&](const Cell& cell, std::size_t node) {
     if (cell.load + diagram_.least_after[node] > cutoff) return false;
     if (mask == nullptr) return true;
     const Rest& rest = rest_[node];
-    const std::int64_t from = StageLabels::unitsOf(static_cast<std::uint32_t>(cell.key >> 32));
-    const std::int64_t to = StageLabels::unitsOf(static_cast<std::uint32_t>(cell.key));
+    const std::int64_t from = cell.key >> 16, to = cell.key & 0xFFFF;
     if (!mask->any(from + rest.from_least, from + rest.from_most, to + rest.to_least, to + rest.to_most))
       return false;
     if (rest.from_least < rest.from_most || !diagram_.work_counts) return true;
-    // The first ideal is settled: the stage must still get to the nearest end.
-    const double missing =
-        static_cast<double>(mask->firstEnd(static_cast<std::uint32_t>(from + rest.from_least))) -
-        static_cast<double>(to);
-    return missing <= 0 || cell.load + missing * labels.unit - rest.over <= cutoff * (1 + 1e-9);
+    // The units of the first ideal are settled: the stage must still get to the nearest end.
+    const std::int64_t begin = from + rest.from_least,
+                       end = mask->firstEnd(static_cast<std::uint32_t>(begin));
+    const auto missing = static_cast<double>(end - (to + rest.from_least));
+    return missing <= 0 || cell.load + missing * units.unit - rest.over <= cutoff * (1 + kRounding);
   };
   struct In {
     std::uint32_t node, side;
@@ -131,7 +127,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageLabels& labels, cons
   std::vector<Row> rows{{Cell{0, 0}}};
   for (std::size_t layer = 0; layer < diagram_.layers(); ++layer) {
     if (budget.stopped()) return std::nullopt;
-    const std::uint32_t label = labels.label[diagram_.item[layer]];
+    const std::uint32_t mine = units.item[diagram_.item[layer]];
     const std::size_t begin = diagram_.layer_begin[layer], next_begin = diagram_.layer_begin[layer + 1];
     std::vector<std::vector<In>> in(diagram_.width(layer + 1));
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
@@ -145,11 +141,11 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageLabels& labels, cons
     parallelFor(in.size(), budget.threads, [&](std::size_t to) {
       Row row, more, both;
       for (const In& from : in[to]) {
-        const double cost = diagram_.arcs[begin + from.node][from.side].cost;
-        const std::uint64_t by = shift(label, from.side);
+        const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
+        const std::uint32_t by = shift(mine, from.side);
         more.clear();
         for (const Cell& cell : rows[from.node]) {
-          const Cell moved{cell.key + by, cell.load + cost};
+          const Cell moved{cell.key + by, cell.load + arc.cost};
           if (useful(moved, next_begin + to)) more.push_back(moved);
         }
         if (row.empty()) {
@@ -160,10 +156,10 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageLabels& labels, cons
         auto a = row.begin();
         for (const Cell& cell : more) {
           while (a != row.end() && a->key < cell.key) both.push_back(*a++);
-          if (a != row.end() && a->key == cell.key)
-            both.push_back({cell.key, std::min(cell.load, (a++)->load)});
-          else
-            both.push_back(cell);
+          both.push_back(cell);
+          if (a == row.end() || a->key != cell.key) continue;
+          both.back().load = std::min(cell.load, a->load);
+          ++a;
         }
         both.insert(both.end(), a, row.end());
         row.swap(both);
@@ -173,47 +169,51 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageLabels& labels, cons
     std::size_t cells = 0;
     for (const Row& row : next) cells += row.size();
     if (cells > most_cells) return std::nullopt;
+    kept_cells += cells;
+    if (kept_cells > most_kept) {
+      keep = false;
+      kept_.clear();
+    }
     if (keep) kept_.push_back(std::move(rows));
     rows = std::move(next);
   }
-  return std::move(rows.front());
+  Row end = rows.front();
+  if (keep) kept_.push_back(std::move(rows));
+  return end;
 }
 
-std::optional<std::vector<StageEntry>> StageSweep::run(const StageLabels& labels, const StageMask* mask,
+std::optional<std::vector<StageEntry>> StageSweep::run(const StageUnits& units, const StageMask* mask,
                                                        double cutoff, const Budget& budget) {
-  const std::optional<Row> end = sweep(labels, mask, cutoff, budget, false);
+  const std::optional<Row> end = sweep(units, mask, cutoff, budget);
   if (!end) return std::nullopt;
   std::vector<StageEntry> entries;
-  for (const Cell& cell : *end)
-    entries.push_back(
-        {static_cast<std::uint32_t>(cell.key >> 32), static_cast<std::uint32_t>(cell.key), cell.load});
+  for (const Cell& cell : *end) entries.push_back({cell.key >> 16, cell.key & 0xFFFF, cell.load});
   return entries;
 }
 
 std::vector<std::vector<Side>> StageSweep::stages(std::span<const StageEntry> entries,
-                                                  const StageLabels& labels, const Budget& budget) {
-  StageMask mask(labels.units);
-  double cutoff = 0;
-  for (const StageEntry& entry : entries) {
-    mask.allow(StageLabels::unitsOf(entry.from), StageLabels::unitsOf(entry.to));
-    cutoff = std::max(cutoff, entry.load);
-  }
-  mask.finish();
+                                                  const StageUnits& units, double cutoff,
+                                                  const Budget& budget) {
   std::vector<std::vector<Side>> found;
-  const std::optional<Row> end = sweep(labels, &mask, cutoff, budget, true);
-  if (!end) return found;
-  for (const StageEntry& entry : entries) {
-    const std::uint64_t key = std::uint64_t{entry.from} << 32 | entry.to;
-    const auto cell = std::lower_bound(end->begin(), end->end(), key,
-                                       [](const Cell& a, std::uint64_t b) { return a.key < b; });
-    if (cell == end->end() || cell->key != key) return {};
-    found.push_back(trace(*cell, labels));
+  if (kept_.empty()) {
+    // Once more for these entries alone.
+    StageMask mask(units.all);
+    for (const StageEntry& entry : entries) mask.allow(entry.from, entry.to);
+    mask.finish();
+    if (!sweep(units, &mask, cutoff, budget) || kept_.empty()) return found;
   }
-  kept_.clear();
+  const Row& end = kept_.back().front();
+  for (const StageEntry& entry : entries) {
+    const std::uint32_t key = entry.from << 16 | entry.to;
+    const auto cell = std::lower_bound(end.begin(), end.end(), key,
+                                       [](const Cell& a, std::uint32_t b) { return a.key < b; });
+    if (cell == end.end() || cell->key != key) return {};
+    found.push_back(trace(*cell, units));
+  }
   return found;
 }
 
-std::vector<Side> StageSweep::trace(Cell at, const StageLabels& labels) const {
+std::vector<Side> StageSweep::trace(Cell at, const StageUnits& units) const {
   std::vector<Side> sides(model_.itemCount(), Side::kBehind);
   std::uint32_t node = 0;
   for (std::size_t layer = diagram_.layers(); layer-- > 0;) {
@@ -222,11 +222,11 @@ std::vector<Side> StageSweep::trace(Cell at, const StageLabels& labels) const {
       for (std::uint32_t i = 0; i < kept_[layer].size(); ++i) {
         for (std::size_t side = 0; side < kSides; ++side) {
           const StageDiagram::Arc& arc = diagram_.arcs[diagram_.layer_begin[layer] + i][side];
-          const std::uint64_t by = shift(labels.label[v], side);
+          const std::uint32_t by = shift(units.item[v], side);
           if (arc.to != node || by > at.key) continue;
           const Row& row = kept_[layer][i];
           const auto cell = std::lower_bound(row.begin(), row.end(), at.key - by,
-                                             [](const Cell& a, std::uint64_t b) { return a.key < b; });
+                                             [](const Cell& a, std::uint32_t b) { return a.key < b; });
           if (cell == row.end() || cell->key != at.key - by || cell->load + arc.cost != at.load) continue;
           sides[v] = static_cast<Side>(side);
           node = i;

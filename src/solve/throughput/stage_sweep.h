@@ -1,14 +1,13 @@
-// The least load of a stage between any two labels of ideals.
+// The least load of a stage between ideals of any two amounts of work.
 //
-// Problem: give each item a whole number; the label of an ideal is the sum over its items. For all labels a
-// and b find the least load of a stage that begins behind an ideal of label a and ends with an ideal of label
-// b. A chain of stages then is a path over labels, so that paths bound chains from below; the finer the
-// labels, the closer. Method: dynamic programming over the paths of a StageDiagram, a table of pairs of
-// labels for each node. Labels are units of work in the lower half and marks of single items in the upper
-// half. Pairs that a mask rules out, and loads above a cut-off, are dropped as soon as that is certain.
-// Guarantee: every stage of a load at most the cut-off whose units the mask allows is in the table, with its
-// load or less. Complexity: O(nodes * pairs of labels) time, one layer of it as space. Out of time or memory:
-// no answer.
+// Problem: the work of all items is measured in whole units, so that each ideal has some number of units. For
+// all a and b find the least load of a stage that begins behind an ideal of a units and ends with an ideal of
+// b units. A chain of stages then is a path over units, so that paths bound chains from below; the finer the
+// units, the closer. Method: dynamic programming over the paths of a StageDiagram, a table of pairs of units
+// for each node. Pairs that a mask rules out, and loads above a cut-off, are dropped as soon as that is
+// certain. Guarantee: every stage of a load at most the cut-off
+// whose units the mask allows is in the table, with its load or less. Complexity: O(nodes * pairs of units)
+// time, one layer of it as space. Out of time or memory: no answer.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +20,18 @@
 
 namespace allot {
 
-// What identifies an ideal to a sweep.
-struct StageLabels {
-  static constexpr std::uint32_t kUnitBits = 16;
+// Work in whole units.
+struct StageUnits {
+  static constexpr std::size_t kMost = 1 << 15;
 
   // About `count` units for the work of all items.
-  StageLabels(const PipelineModel& model, const StageDiagram& diagram, std::size_t count);
+  StageUnits(const PipelineModel& model, const StageDiagram& diagram, std::size_t count);
 
-  double unit = 0;                   // seconds
-  std::vector<std::uint32_t> label;  // by item
-  std::uint32_t units = 0;           // of all items
+  double unit = 0;                  // seconds
+  std::vector<std::uint32_t> item;  // by item
+  std::uint32_t all = 0;
   // Work of an ideal beyond its units, at least and at most, of those that end a stage.
   double least_rest = 0, most_rest = 0;
-
-  static std::uint32_t unitsOf(std::uint32_t label) { return label & ((1u << kUnitBits) - 1); }
-  std::uint32_t all() const;
 };
 
 // Which pairs of units a stage may begin and end with.
@@ -57,7 +53,7 @@ class StageMask {
 };
 
 struct StageEntry {
-  std::uint32_t from, to;  // labels
+  std::uint32_t from, to;  // units
   double load;
 };
 
@@ -65,17 +61,18 @@ class StageSweep {
  public:
   StageSweep(const PipelineModel& model, const StageDiagram& diagram) : model_(model), diagram_(diagram) {}
 
-  // By rising labels. Nothing when the budget ends it.
-  std::optional<std::vector<StageEntry>> run(const StageLabels& labels, const StageMask* mask, double cutoff,
+  // By rising units. Nothing when the budget ends it.
+  std::optional<std::vector<StageEntry>> run(const StageUnits& units, const StageMask* mask, double cutoff,
                                              const Budget& budget);
 
-  // For each entry of a table a stage of that load: the side of every item. Empty when the budget ends it.
-  std::vector<std::vector<Side>> stages(std::span<const StageEntry> entries, const StageLabels& labels,
-                                        const Budget& budget);
+  // For each of these entries of the last table a stage of that load: the side of every item. Empty when the
+  // budget ends it.
+  std::vector<std::vector<Side>> stages(std::span<const StageEntry> entries, const StageUnits& units,
+                                        double cutoff, const Budget& budget);
 
  private:
   struct Cell {
-    std::uint64_t key;  // label of the first ideal in the upper half, of the second in the lower
+    std::uint32_t key;  // units of the first ideal in the upper half, of the second in the lower
     double load;
   };
   using Row = std::vector<Cell>;
@@ -88,17 +85,15 @@ class StageSweep {
   const PipelineModel& model_;
   const StageDiagram& diagram_;
   std::vector<Rest> rest_;              // by node
-  std::vector<std::vector<Row>> kept_;  // by layer, while stages are looked for
-
-  static std::uint64_t shift(std::uint32_t label, std::size_t side) {
-    const std::uint64_t wide = label;
-    return side == 0 ? wide << 32 | wide : side == 1 ? wide : 0;
+  std::vector<std::vector<Row>> kept_;  // by layer, the end too; empty where they are too large
+  static std::uint32_t shift(std::uint32_t units, std::size_t side) {
+    return side == 0 ? units << 16 | units : side == 1 ? units : 0;
   }
-  void measureRest(const StageLabels& labels);
+  void measureRest(const StageUnits& units);
   // All layers one after the other; the end's row, or nothing.
-  std::optional<Row> sweep(const StageLabels& labels, const StageMask* mask, double cutoff,
-                           const Budget& budget, bool keep);
-  std::vector<Side> trace(Cell end, const StageLabels& labels) const;
+  std::optional<Row> sweep(const StageUnits& units, const StageMask* mask, double cutoff,
+                           const Budget& budget);
+  std::vector<Side> trace(Cell end, const StageUnits& units) const;
 };
 
 }  // namespace allot
