@@ -20,7 +20,9 @@ constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of
 constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
-constexpr RefineOptions kNear{.moves = 1'000'000, .heat = 0.03};
+// Moves for each item in search of a better plan near one, and how far from it at first.
+constexpr std::uint64_t kNearMoves = 1000;
+constexpr double kNearHeat = 0.03;
 
 using Held = std::vector<std::uint8_t>;  // by item: whether an ideal holds it
 
@@ -161,8 +163,8 @@ class StageBound {
     if (!near.found() ||
         !refineFits(line_, near.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       return;
-    RefineOptions options = kNear;
-    options.seed = budget_.seed;
+    const RefineOptions options{
+        .moves = kNearMoves * line_.item_count, .heat = kNearHeat, .seed = budget_.seed};
     near = refineChain(line_, std::move(near), options, budget_);
     if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
   }
