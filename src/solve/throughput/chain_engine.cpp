@@ -7,6 +7,7 @@
 #include "solve/throughput/chain_proof.h"
 #include "solve/throughput/pipeline_model.h"
 #include "solve/throughput/position_bound.h"
+#include "solve/throughput/stage_bound.h"
 
 namespace allot {
 namespace {
@@ -41,8 +42,10 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   ChainProof::Pass end = proof.below(upper, std::min(by_positions ? kQuickPairs : kFirstPairs, most_pairs));
   if (end == ChainProof::Pass::kCut && by_positions && !budget.stopped()) {
     const Budget share = budget.slice(kPositionShare * budget.remainingSeconds());
-    const PositionBound positions(model, model.pools[0].devices.size(), upper, share);
-    raiseBound(progress, kName, [&](double target) { return positions.refutes(target); });
+    if (!boundByStages(model, model.pools[0].devices.size(), share, progress)) {
+      const PositionBound positions(model, model.pools[0].devices.size(), upper, share);
+      raiseBound(progress, kName, [&](double target) { return positions.refutes(target); });
+    }
     if (progress.done())
       return {SolveEnd::kFinished, "smaller values refuted by minimum cuts along the work"};
     end = proof.below(upper, kFirstPairs);

@@ -1,0 +1,181 @@
+#include "solve/throughput/stage_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "solve/throughput/chain_refine.h"
+#include "solve/throughput/stage_order.h"
+#include "solve/throughput/stage_path.h"
+#include "solve/throughput/stage_sweep.h"
+
+namespace allot {
+namespace {
+
+constexpr std::string_view kName = "chain";
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of them
+constexpr std::size_t kMostItems = 4000;
+// Units of work: of the first table for each stage, for each item and altogether at most.
+constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
+// Moves for each item in search of a better plan near one, and how far from it at first.
+constexpr std::uint64_t kNearMoves = 1000;
+constexpr double kNearHeat = 0.03;
+
+using Held = std::vector<std::uint8_t>;  // by item: whether an ideal holds it
+
+class StageBound {
+ public:
+  StageBound(const PipelineModel& model, std::size_t stages, const Budget& budget, Progress& progress)
+      : model_(model),
+        stages_(stages),
+        budget_(budget),
+        progress_(progress),
+        line_(*model.problem),
+        most_units_(std::min(kMostUnits, kItemUnits * model.itemCount())) {}
+
+  bool run() {
+    const std::vector<std::uint32_t> order = stageOrder(model_);
+    const double upper = progress_.bestValue() * (1 + kRounding);
+    {
+      const StageDiagram ideals(model_, order, StageDiagram::Paths::kIdeals, upper, budget_);
+      if (!ideals.built) return false;
+      planByProfile(ideals);
+    }
+    const StageDiagram diagram(model_, order, StageDiagram::Paths::kStages, upper, budget_);
+    if (!diagram.built) return false;
+    raise(diagram);
+    return true;
+  }
+
+ private:
+  const PipelineModel& model_;
+  std::size_t stages_;
+  const Budget& budget_;
+  Progress& progress_;
+  LineModel line_;
+  std::size_t most_units_;
+
+  // Below it a chain would be better than the best plan.
+  double cutoff() const { return progress_.bestValue() * (1 - kRounding); }
+  void report(double bound) { progress_.bound(std::min(bound, cutoff()) * (1 - kRounding), kName); }
+
+  // The best chain when each stage pays for all that its two ideals cut.
+  void planByProfile(const StageDiagram& ideals) {
+    const StageUnits units(model_, ideals, most_units_);
+    StageSweep sweep(model_, ideals);
+    const auto entries = sweep.run(units, nullptr, progress_.bestValue(), budget_);
+    if (!entries) return;
+    std::vector<double> cut(units.all + 1, kInfinity);
+    for (const StageEntry& entry : *entries) cut[entry.to] = entry.load;
+    std::vector<StageEntry> wanted;
+    for (const std::uint32_t at : cheapestBoundaries(cut, units.unit, stages_))
+      wanted.push_back({0, at, cut[at]});
+    std::vector<Held> boundaries;
+    for (const auto& sides : sweep.stages(wanted, units, progress_.bestValue(), budget_))
+      boundaries.push_back(heldBy(sides, Side::kInside));
+    if (!boundaries.empty()) offer(boundaries);
+  }
+
+  // Ever finer units, until no path is below the best plan.
+  void raise(const StageDiagram& diagram) {
+    StageSweep sweep(model_, diagram);
+    std::optional<StageMask> mask;
+    for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
+      const StageUnits units(model_, diagram, count);
+      const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget_);
+      if (!entries) return;
+      const StagePaths paths(*entries, units.all, stages_);
+      report(paths.value());
+      if (progress_.done() || paths.value() == kInfinity) return;
+      tryPath(sweep.stages(paths.best(), units, cutoff(), budget_));
+      if (progress_.done()) return;
+      mask = finer(paths.used(), units, StageUnits(model_, diagram, 2 * count));
+    }
+  }
+
+  // The pairs of finer units that the allowed pairs may have become.
+  static StageMask finer(const StageMask& known, const StageUnits& units, const StageUnits& finer) {
+    // The work of an ideal lies between those of its units with the least and the most rest.
+    std::vector<std::int64_t> first, last;
+    for (std::uint32_t i = 0; i <= finer.all; ++i) {
+      const double least = finer.unit * i + finer.least_rest - units.most_rest;
+      const double most = finer.unit * i + finer.most_rest - units.least_rest;
+      first.push_back(static_cast<std::int64_t>(std::floor(least / units.unit)) - 1);
+      last.push_back(static_cast<std::int64_t>(std::ceil(most / units.unit)) + 1);
+    }
+    StageMask mask(finer.all);
+    for (std::uint32_t i = 0; i <= finer.all; ++i) {
+      if (!known.any(first[i], last[i], 0, units.all)) continue;
+      for (std::uint32_t j = i; j <= finer.all; ++j) {
+        if (known.any(first[i], last[i], first[j], last[j])) mask.allow(i, j);
+      }
+    }
+    mask.finish();
+    return mask;
+  }
+
+  // Plans whose boundaries are the ideals that the stages of a path begin with, or end with.
+  void tryPath(const std::vector<std::vector<Side>>& stages) {
+    std::vector<Held> ends, begins;
+    for (std::size_t b = 0; b + 1 < stages.size(); ++b) {
+      ends.push_back(heldBy(stages[b], Side::kInside));
+      begins.push_back(heldBy(stages[b + 1], Side::kBefore));
+    }
+    if (ends.empty()) return;
+    offer(ends);
+    offer(begins);
+  }
+
+  static Held heldBy(const std::vector<Side>& sides, Side last) {
+    Held held;
+    for (const Side side : sides) held.push_back(side <= last ? 1 : 0);
+    return held;
+  }
+
+  // The plan with these boundaries, each taken together with all before it, and one near it.
+  void offer(std::span<const Held> boundaries) {
+    Plan plan;
+    plan.modes = model_.problem->modes;
+    std::vector<DeviceId> device_of_item(model_.itemCount());
+    std::vector<std::uint8_t> placed(model_.itemCount(), 0);
+    for (std::size_t b = 0; b <= boundaries.size(); ++b) {
+      PlanStage stage;
+      const DeviceId device = model_.pools[0].devices[plan.stages.size()];
+      for (std::uint32_t v = 0; v < model_.itemCount(); ++v) {
+        if (placed[v] || (b < boundaries.size() && !boundaries[b][v])) continue;
+        placed[v] = 1;
+        device_of_item[v] = device;
+        for (const UnitId unit : model_.item_units[v]) {
+          const auto ops = model_.problem->unitOps(unit);
+          stage.ops.insert(stage.ops.end(), ops.begin(), ops.end());
+        }
+      }
+      if (stage.ops.empty()) continue;
+      stage.devices.push_back(device);
+      plan.stages.push_back(std::move(stage));
+    }
+    plan.assignment = model_.assignment(device_of_item);
+    LinePlan near = line_.fromPlan(plan);
+    progress_.plan(std::move(plan), kName);
+    if (!near.found() ||
+        !refineFits(line_, near.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
+      return;
+    const RefineOptions options{
+        .moves = kNearMoves * line_.item_count, .heat = kNearHeat, .seed = budget_.seed};
+    near = refineChain(line_, std::move(near), options, budget_);
+    if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
+  }
+};
+
+}  // namespace
+
+bool boundByStages(const PipelineModel& model, std::size_t stages, const Budget& budget, Progress& progress) {
+  const double work = std::accumulate(model.seconds.begin(), model.seconds.end(), 0.0);
+  if (model.itemCount() > kMostItems || work <= 0) return false;
+  return StageBound(model, stages, budget, progress).run();
+}
+
+}  // namespace allot

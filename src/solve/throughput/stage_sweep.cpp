@@ -1,0 +1,243 @@
+#include "solve/throughput/stage_sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/thread_pool.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of them
+constexpr std::size_t kInside = static_cast<std::size_t>(Side::kInside);
+
+// Calls `visit(layer, node, side, arc)` for all arcs, last layers first.
+template <class Visit>
+void visitBackwards(const StageDiagram& diagram, Visit visit) {
+  for (std::size_t layer = diagram.layers(); layer-- > 0;) {
+    for (std::size_t node = diagram.layer_begin[layer]; node < diagram.layer_begin[layer + 1]; ++node) {
+      for (std::size_t side = 0; side < kSides; ++side) {
+        const StageDiagram::Arc& arc = diagram.arcs[node][side];
+        if (arc.to != StageDiagram::kNoNode)
+          visit(layer, node, side, diagram.layer_begin[layer + 1] + arc.to);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+StageUnits::StageUnits(const PipelineModel& model, const StageDiagram& diagram, std::size_t count)
+    : item(model.itemCount()) {
+  double total = 0;
+  for (const double seconds : model.seconds) total += seconds;
+  unit = total / static_cast<double>(count);
+  // Rounded along the order, so that errors do not add up.
+  double sum = 0;
+  for (const std::uint32_t v : diagram.item) {
+    sum += model.seconds[v];
+    const auto next = static_cast<std::uint32_t>(std::lround(sum / unit));
+    item[v] = next - all;
+    all = next;
+  }
+  std::vector<double> least(diagram.nodeCount(), kInfinity), most(diagram.nodeCount(), -kInfinity);
+  for (std::size_t node = diagram.layer_begin[diagram.layers()]; node < diagram.nodeCount(); ++node)
+    least[node] = most[node] = 0;
+  visitBackwards(diagram, [&](std::size_t layer, std::size_t node, std::size_t side, std::size_t to) {
+    const std::uint32_t v = diagram.item[layer];
+    const double rest = side <= kInside ? model.seconds[v] - unit * item[v] : 0;
+    least[node] = std::min(least[node], least[to] + rest);
+    most[node] = std::max(most[node], most[to] + rest);
+  });
+  least_rest = least[0];
+  most_rest = most[0];
+}
+
+void StageMask::finish() {
+  const std::size_t row = size_ + 1;
+  first_end_.assign(size_, UINT32_MAX);
+  for (std::size_t i = 1; i < row; ++i) {
+    for (std::size_t j = 1; j < row; ++j) {
+      if (sums_[i * row + j] != 0 && first_end_[i - 1] == UINT32_MAX)
+        first_end_[i - 1] = static_cast<std::uint32_t>(j - 1);
+      sums_[i * row + j] += sums_[i * row + j - 1];
+    }
+  }
+  for (std::size_t i = 1; i < row; ++i) {
+    for (std::size_t j = 1; j < row; ++j) sums_[i * row + j] += sums_[(i - 1) * row + j];
+  }
+}
+
+bool StageMask::any(std::int64_t from, std::int64_t from_last, std::int64_t to, std::int64_t to_last) const {
+  const auto clamp = [&](std::int64_t x) {
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(x, 0, static_cast<std::int64_t>(size_)));
+  };
+  const std::size_t i0 = clamp(from), i1 = clamp(from_last + 1), j0 = clamp(to), j1 = clamp(to_last + 1);
+  if (i0 >= i1 || j0 >= j1) return false;
+  const std::size_t row = size_ + 1;
+  return sums_[i1 * row + j1] + sums_[i0 * row + j0] != sums_[i0 * row + j1] + sums_[i1 * row + j0];
+}
+
+void StageSweep::measureRest(const StageUnits& units) {
+  rest_.assign(diagram_.nodeCount(), {});
+  for (std::size_t node = diagram_.layer_begin[diagram_.layers()]; node < diagram_.nodeCount(); ++node)
+    rest_[node] = {0, 0, 0, 0, 0};
+  visitBackwards(diagram_, [&](std::size_t layer, std::size_t node, std::size_t side, std::size_t to) {
+    const std::uint32_t v = diagram_.item[layer];
+    const auto mine = static_cast<std::int32_t>(units.item[v]);
+    const std::int32_t before = side < kInside ? mine : 0, up_to = side <= kInside ? mine : 0;
+    Rest& rest = rest_[node];
+    const Rest& next = rest_[to];
+    if (next.from_least == INT32_MAX) return;  // a dead end
+    rest.from_least = std::min(rest.from_least, before + next.from_least);
+    rest.from_most = std::max(rest.from_most, before + next.from_most);
+    rest.to_least = std::min(rest.to_least, up_to + next.to_least);
+    rest.to_most = std::max(rest.to_most, up_to + next.to_most);
+    const double over = side == kInside ? units.unit * mine - model_.seconds[v] : 0;
+    rest.over = std::max(rest.over, over + next.over);
+  });
+}
+
+std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const StageMask* mask,
+                                                 double cutoff, const Budget& budget) {
+  measureRest(units);
+  const std::size_t most_cells = budget.memory_bytes / 8 / sizeof(Cell), most_kept = 2 * most_cells;
+  bool keep = true;
+  std::size_t kept_cells = 0;
+  const auto useful = [&](const Cell& cell, std::size_t node) {
+    if (cell.load + diagram_.least_after[node] > cutoff) return false;
+    if (mask == nullptr) return true;
+    const Rest& rest = rest_[node];
+    const std::int64_t from = cell.key >> 16, to = cell.key & 0xFFFF;
+    if (!mask->any(from + rest.from_least, from + rest.from_most, to + rest.to_least, to + rest.to_most))
+      return false;
+    if (rest.from_least < rest.from_most || !diagram_.work_counts) return true;
+    // The units of the first ideal are settled: the stage must still get to the nearest end.
+    const std::int64_t begin = from + rest.from_least,
+                       end = mask->firstEnd(static_cast<std::uint32_t>(begin));
+    const auto missing = static_cast<double>(end - (to + rest.from_least));
+    return missing <= 0 || cell.load + missing * units.unit - rest.over <= cutoff * (1 + kRounding);
+  };
+  struct In {
+    std::uint32_t node, side;
+  };
+  kept_.clear();
+  std::vector<Row> rows{{Cell{0, 0}}};
+  for (std::size_t layer = 0; layer < diagram_.layers(); ++layer) {
+    if (budget.stopped()) return std::nullopt;
+    const std::uint32_t mine = units.item[diagram_.item[layer]];
+    const std::size_t begin = diagram_.layer_begin[layer], next_begin = diagram_.layer_begin[layer + 1];
+    std::vector<std::vector<In>> in(diagram_.width(layer + 1));
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].empty()) continue;
+      for (std::uint32_t side = 0; side < kSides; ++side) {
+        const StageDiagram::Arc& arc = diagram_.arcs[begin + i][side];
+        if (arc.to != StageDiagram::kNoNode) in[arc.to].push_back({i, side});
+      }
+    }
+    std::vector<Row> next(in.size());
+    parallelFor(in.size(), budget.threads, [&](std::size_t to) {
+      Row row, more, both;
+      for (const In& from : in[to]) {
+        const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
+        const std::uint32_t by = shift(mine, from.side);
+        more.clear();
+        for (const Cell& cell : rows[from.node]) {
+          const Cell moved{cell.key + by, cell.load + arc.cost};
+          if (useful(moved, next_begin + to)) more.push_back(moved);
+        }
+        if (row.empty()) {
+          row.swap(more);
+          continue;
+        }
+        both.clear();
+        auto a = row.begin();
+        for (const Cell& cell : more) {
+          while (a != row.end() && a->key < cell.key) both.push_back(*a++);
+          both.push_back(cell);
+          if (a == row.end() || a->key != cell.key) continue;
+          both.back().load = std::min(cell.load, a->load);
+          ++a;
+        }
+        both.insert(both.end(), a, row.end());
+        row.swap(both);
+      }
+      next[to] = std::move(row);
+    });
+    std::size_t cells = 0;
+    for (const Row& row : next) cells += row.size();
+    if (cells > most_cells) return std::nullopt;
+    kept_cells += cells;
+    if (kept_cells > most_kept) {
+      keep = false;
+      kept_.clear();
+    }
+    if (keep) kept_.push_back(std::move(rows));
+    rows = std::move(next);
+  }
+  Row end = rows.front();
+  if (keep) kept_.push_back(std::move(rows));
+  return end;
+}
+
+std::optional<std::vector<StageEntry>> StageSweep::run(const StageUnits& units, const StageMask* mask,
+                                                       double cutoff, const Budget& budget) {
+  const std::optional<Row> end = sweep(units, mask, cutoff, budget);
+  if (!end) return std::nullopt;
+  std::vector<StageEntry> entries;
+  for (const Cell& cell : *end) entries.push_back({cell.key >> 16, cell.key & 0xFFFF, cell.load});
+  return entries;
+}
+
+std::vector<std::vector<Side>> StageSweep::stages(std::span<const StageEntry> entries,
+                                                  const StageUnits& units, double cutoff,
+                                                  const Budget& budget) {
+  std::vector<std::vector<Side>> found;
+  if (kept_.empty()) {
+    // Once more for these entries alone.
+    StageMask mask(units.all);
+    for (const StageEntry& entry : entries) mask.allow(entry.from, entry.to);
+    mask.finish();
+    if (!sweep(units, &mask, cutoff, budget) || kept_.empty()) return found;
+  }
+  const Row& end = kept_.back().front();
+  for (const StageEntry& entry : entries) {
+    const std::uint32_t key = entry.from << 16 | entry.to;
+    const auto cell = std::lower_bound(end.begin(), end.end(), key,
+                                       [](const Cell& a, std::uint32_t b) { return a.key < b; });
+    if (cell == end.end() || cell->key != key) return {};
+    found.push_back(trace(*cell, units));
+  }
+  return found;
+}
+
+std::vector<Side> StageSweep::trace(Cell at, const StageUnits& units) const {
+  std::vector<Side> sides(model_.itemCount(), Side::kBehind);
+  std::uint32_t node = 0;
+  for (std::size_t layer = diagram_.layers(); layer-- > 0;) {
+    const std::uint32_t v = diagram_.item[layer];
+    const auto stepBack = [&] {
+      for (std::uint32_t i = 0; i < kept_[layer].size(); ++i) {
+        for (std::size_t side = 0; side < kSides; ++side) {
+          const StageDiagram::Arc& arc = diagram_.arcs[diagram_.layer_begin[layer] + i][side];
+          const std::uint32_t by = shift(units.item[v], side);
+          if (arc.to != node || by > at.key) continue;
+          const Row& row = kept_[layer][i];
+          const auto cell = std::lower_bound(row.begin(), row.end(), at.key - by,
+                                             [](const Cell& a, std::uint32_t b) { return a.key < b; });
+          if (cell == row.end() || cell->key != at.key - by || cell->load + arc.cost != at.load) continue;
+          sides[v] = static_cast<Side>(side);
+          node = i;
+          at = *cell;
+          return;
+        }
+      }
+    };
+    stepBack();
+  }
+  return sides;
+}
+
+}  // namespace allot

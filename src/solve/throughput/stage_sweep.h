@@ -1,0 +1,99 @@
+// The least load of a stage between ideals of any two amounts of work.
+//
+// Problem: the work of all items is measured in whole units, so that each ideal has some number of units. For
+// all a and b find the least load of a stage that begins behind an ideal of a units and ends with an ideal of
+// b units. A chain of stages then is a path over units, so that paths bound chains from below; the finer the
+// units, the closer. Method: dynamic programming over the paths of a StageDiagram, a table of pairs of units
+// for each node. Pairs that a mask rules out, and loads above a cut-off, are dropped as soon as that is
+// certain. Guarantee: every stage of a load at most the cut-off
+// whose units the mask allows is in the table, with its load or less. Complexity: O(nodes * pairs of units)
+// time, one layer of it as space. Out of time or memory: no answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "allot/solve.h"
+#include "solve/throughput/stage_diagram.h"
+
+namespace allot {
+
+// Work in whole units.
+struct StageUnits {
+  static constexpr std::size_t kMost = 1 << 15;
+
+  // About `count` units for the work of all items.
+  StageUnits(const PipelineModel& model, const StageDiagram& diagram, std::size_t count);
+
+  double unit = 0;                  // seconds
+  std::vector<std::uint32_t> item;  // by item
+  std::uint32_t all = 0;
+  // Work of an ideal beyond its units, at least and at most, of those that end a stage.
+  double least_rest = 0, most_rest = 0;
+};
+
+// Which pairs of units a stage may begin and end with.
+class StageMask {
+ public:
+  explicit StageMask(std::uint32_t units) : size_(units + 1), sums_((size_ + 1) * (size_ + 1), 0) {}
+
+  // Pairs are allowed first, then `finish`, then questions.
+  void allow(std::uint32_t from, std::uint32_t to) { sums_[(from + 1) * (size_ + 1) + to + 1] = 1; }
+  void finish();
+  bool any(std::int64_t from, std::int64_t from_last, std::int64_t to, std::int64_t to_last) const;
+  // The least end of an allowed stage that begins here.
+  std::uint32_t firstEnd(std::uint32_t from) const { return first_end_[from]; }
+
+ private:
+  std::size_t size_;
+  std::vector<std::uint32_t> sums_;       // [from + 1][to + 1]: allowed pairs up to there
+  std::vector<std::uint32_t> first_end_;  // by from; UINT32_MAX where there is none
+};
+
+struct StageEntry {
+  std::uint32_t from, to;  // units
+  double load;
+};
+
+class StageSweep {
+ public:
+  StageSweep(const PipelineModel& model, const StageDiagram& diagram) : model_(model), diagram_(diagram) {}
+
+  // By rising units. Nothing when the budget ends it.
+  std::optional<std::vector<StageEntry>> run(const StageUnits& units, const StageMask* mask, double cutoff,
+                                             const Budget& budget);
+
+  // For each of these entries of the last table a stage of that load: the side of every item. Empty when the
+  // budget ends it.
+  std::vector<std::vector<Side>> stages(std::span<const StageEntry> entries, const StageUnits& units,
+                                        double cutoff, const Budget& budget);
+
+ private:
+  struct Cell {
+    std::uint32_t key;  // units of the first ideal in the upper half, of the second in the lower
+    double load;
+  };
+  using Row = std::vector<Cell>;
+  // What the way from a node to the end adds, at least and at most.
+  struct Rest {
+    std::int32_t from_least = INT32_MAX, from_most = INT32_MIN, to_least = INT32_MAX, to_most = INT32_MIN;
+    double over = 0;  // units of items inside beyond their work, in seconds
+  };
+
+  const PipelineModel& model_;
+  const StageDiagram& diagram_;
+  std::vector<Rest> rest_;              // by node
+  std::vector<std::vector<Row>> kept_;  // by layer, the end too; empty where they are too large
+  static std::uint32_t shift(std::uint32_t units, std::size_t side) {
+    return side == 0 ? units << 16 | units : side == 1 ? units : 0;
+  }
+  void measureRest(const StageUnits& units);
+  // All layers one after the other; the end's row, or nothing.
+  std::optional<Row> sweep(const StageUnits& units, const StageMask* mask, double cutoff,
+                           const Budget& budget);
+  std::vector<Side> trace(Cell end, const StageUnits& units) const;
+};
+
+}  // namespace allot

@@ -1,0 +1,250 @@
+// Tables of the least loads of stages, against enumeration of all pairs of ideals, and the bounds from them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+
+#include "allot/allot.h"
+#include "solve/throughput/position_bound.h"
+#include "solve/throughput/stage_bound.h"
+#include "solve/throughput/stage_order.h"
+#include "solve/throughput/stage_path.h"
+#include "solve/throughput/stage_sweep.h"
+#include "support/random_pipeline.h"
+#include "support/random_problem.h"
+#include "support/wide_graphs.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Modes chainModes(Random& random) {
+  Modes modes = randomPipelineModes(random, Contiguity::kChain);
+  modes.overlap = Overlap::kSum;
+  modes.training_load = TrainingLoad::kSum;
+  modes.replicate = modes.in_flight = false;
+  modes.max_stages = 0;
+  return modes;
+}
+
+// On like devices; nothing where the problem is outside what the tables are for.
+std::unique_ptr<Problem> likeDevices(Random& random, const PipelineShape& shape) {
+  auto problem = std::make_unique<Problem>(finished(draftPipeline(random, chainModes(random), shape)));
+  const PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+  return PositionBound::accepts(model) ? std::move(problem) : nullptr;
+}
+
+PipelineShape smallShape(Random& random) {
+  PipelineShape shape;
+  shape.least_ops = 3;
+  shape.most_ops = 8;
+  shape.classes = 1;
+  shape.count = 4;
+  shape.memory_limits = random.chance(0.2);
+  shape.constraints = random.chance(0.2);
+  return shape;
+}
+
+using Set = std::uint32_t;  // of items, one bit each
+
+bool holds(Set set, std::uint32_t v) {
+  return (set >> v & 1) != 0;
+}
+
+std::vector<Set> allIdeals(const PipelineModel& model) {
+  std::vector<Set> ideals;
+  for (Set set = 0; set < (1u << model.itemCount()); ++set) {
+    bool closed = true;
+    for (std::uint32_t v = 0; v < model.itemCount(); ++v) {
+      for (const std::uint32_t u : model.before[v]) closed = closed && (!holds(set, v) || holds(set, u));
+    }
+    if (closed) ideals.push_back(set);
+  }
+  return ideals;
+}
+
+double cutOf(const PipelineModel& model, Set set) {
+  double sum = 0;
+  for (std::size_t e = 0; e < model.netCount(); ++e) {
+    const auto ends = model.net_items[e];
+    const auto inside =
+        std::count_if(ends.begin(), ends.end(), [&](std::uint32_t v) { return holds(set, v); });
+    if (inside > 0 && inside < std::ssize(ends)) sum += std::min(model.send[e], model.receive[e]);
+  }
+  return sum;
+}
+
+double sumOver(Set set, std::span<const double> values) {
+  double sum = 0;
+  for (std::uint32_t v = 0; v < values.size(); ++v) sum += holds(set, v) ? values[v] : 0;
+  return sum;
+}
+
+std::uint32_t unitsOf(Set set, const StageUnits& units) {
+  std::uint32_t sum = 0;
+  for (std::uint32_t v = 0; v < units.item.size(); ++v) sum += holds(set, v) ? units.item[v] : 0;
+  return sum;
+}
+
+using Table = std::map<std::pair<std::uint32_t, std::uint32_t>, double>;
+
+Table enumerated(const PipelineModel& model, const StageUnits& units, double cutoff) {
+  Table table;
+  const std::vector<Set> ideals = allIdeals(model);
+  for (const Set first : ideals) {
+    for (const Set last : ideals) {
+      if ((first & ~last) != 0) continue;
+      const Set stage = last & ~first;
+      const double load = sumOver(stage, model.seconds) + cutOf(model, stage);
+      if (load > cutoff) continue;
+      const auto [at, is_new] = table.emplace(std::pair(unitsOf(first, units), unitsOf(last, units)), load);
+      if (!is_new) at->second = std::min(at->second, load);
+    }
+  }
+  return table;
+}
+
+TEST(StageOrder, IsTopological) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed, 41);
+    const Problem problem = finished(draftPipeline(random, chainModes(random), smallShape(random)));
+    const PipelineModel model(problem, PipelineModel::Items::kBlocks);
+    const std::vector<std::uint32_t> order = stageOrder(model);
+    ASSERT_EQ(order.size(), model.itemCount());
+    std::vector<std::size_t> place(order.size(), SIZE_MAX);
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    for (std::uint32_t v = 0; v < order.size(); ++v) {
+      for (const std::uint32_t u : model.before[v]) EXPECT_LT(place[u], place[v]);
+    }
+  }
+}
+
+TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
+  int taken = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Random random(seed, 42);
+    const auto problem = likeDevices(random, smallShape(random));
+    if (!problem) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(*problem));
+    const PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+    RunOptions run;
+    run.threads = 1 + random.below(2);
+    const Budget budget(run, nullptr);
+    double work = 0;
+    for (const double seconds : model.seconds) work += seconds;
+    if (work <= 0) continue;
+    const double cutoff = random.chance(0.3) ? kInfinity : (0.2 + 0.2 * random.below(8)) * work;
+    const StageDiagram diagram(model, stageOrder(model), StageDiagram::Paths::kStages, cutoff, budget);
+    ASSERT_TRUE(diagram.built);
+    const StageUnits units(model, diagram, 1 + random.below(30));
+    const Table expected = enumerated(model, units, cutoff);
+    for (const Set ideal : allIdeals(model)) {
+      // Of ideals that end no stage below the limit nothing is known.
+      if (cutoff < kInfinity) break;
+      const double rest = sumOver(ideal, model.seconds) - units.unit * unitsOf(ideal, units);
+      EXPECT_GE(rest, units.least_rest - 1e-9);
+      EXPECT_LE(rest, units.most_rest + 1e-9);
+    }
+    StageSweep sweep(model, diagram);
+    const auto entries = sweep.run(units, nullptr, cutoff, budget);
+    ASSERT_TRUE(entries);
+    ASSERT_EQ(entries->size(), expected.size());
+    StageMask mask(units.all);
+    std::size_t allowed = 0;
+    for (const StageEntry& entry : *entries) {
+      ASSERT_TRUE(expected.contains({entry.from, entry.to}));
+      EXPECT_NEAR(entry.load, expected.at({entry.from, entry.to}), 1e-9);
+      if (!random.chance(0.4)) continue;
+      mask.allow(entry.from, entry.to);
+      ++allowed;
+    }
+    // Stages of these values exist.
+    const auto stages = sweep.stages(*entries, units, cutoff, budget);
+    ASSERT_EQ(stages.size(), entries->size());
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      Set first = 0, last = 0;
+      for (std::uint32_t v = 0; v < model.itemCount(); ++v) {
+        first |= stages[i][v] == Side::kBefore ? 1u << v : 0;
+        last |= stages[i][v] != Side::kBehind ? 1u << v : 0;
+        for (const std::uint32_t u : model.before[v]) EXPECT_LE(stages[i][u], stages[i][v]);
+      }
+      EXPECT_EQ(unitsOf(first, units), (*entries)[i].from);
+      EXPECT_EQ(unitsOf(last, units), (*entries)[i].to);
+      const Set stage = last & ~first;
+      EXPECT_NEAR(sumOver(stage, model.seconds) + cutOf(model, stage), (*entries)[i].load, 1e-9);
+    }
+    // A mask loses nothing that it allows.
+    mask.finish();
+    const auto masked = sweep.run(units, &mask, cutoff, budget);
+    ASSERT_TRUE(masked);
+    std::size_t found = 0;
+    for (const StageEntry& entry : *masked) {
+      if (!mask.any(entry.from, entry.from, entry.to, entry.to)) continue;
+      ++found;
+      EXPECT_NEAR(entry.load, expected.at({entry.from, entry.to}), 1e-9);
+    }
+    EXPECT_EQ(found, allowed);
+    ++taken;
+  }
+  EXPECT_GT(taken, 500);
+}
+
+// Hears bounds; keeps the plan it was given.
+class Listener final : public Progress {
+ public:
+  explicit Listener(Plan plan) : plan_(std::move(plan)) {}
+  double best_bound = 0;
+  int plans = 0;
+  double best_offer = kInfinity;
+  const Problem* problem = nullptr;
+
+  bool plan(Plan decisions, std::string_view) override {
+    ++plans;
+    const Evaluation evaluation = evaluate(*problem, std::move(decisions));
+    if (evaluation.violations.empty()) best_offer = std::min(best_offer, evaluation.plan.value);
+    return false;
+  }
+  void bound(double bound, std::string_view) override { best_bound = std::max(best_bound, bound); }
+  double bestValue() const override { return plan_.value; }
+  double bestBound() const override { return best_bound; }
+  const Plan* bestPlan() const override { return &plan_; }
+  bool done() const override { return best_bound >= plan_.value * (1 - kOptimalGap); }
+
+ private:
+  Plan plan_;
+};
+
+TEST(StageBound, IsNeverAboveTheBestChain) {
+  int taken = 0, tight = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    Random random(seed, 43);
+    const auto problem = likeDevices(random, smallShape(random));
+    if (!problem) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(*problem));
+    const std::optional<double> best = bruteForceChain(*problem);
+    if (!best || *best <= 0) continue;
+    RunOptions run;
+    run.threads = 1;
+    run.solver = "single";
+    const SolveOutcome start = solve(*problem, run);
+    if (!start.plan.hasPlan()) continue;
+    PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+    if (random.chance(0.5)) model.joinFreeItems(true);
+    const Budget budget(run, nullptr);
+    Listener listener(start.plan);
+    listener.problem = problem.get();
+    ASSERT_TRUE(boundByStages(model, model.pools[0].devices.size(), budget, listener));
+    EXPECT_LE(listener.best_bound, *best * (1 + 1e-9));
+    tight += listener.best_bound >= *best * (1 - 1e-6) ? 1 : 0;
+    ++taken;
+  }
+  EXPECT_GT(taken, 200);
+  EXPECT_GT(tight, taken / 2);
+}
+
+}  // namespace
+}  // namespace allot
