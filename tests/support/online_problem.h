@@ -15,6 +15,7 @@ struct OnlineShape {
   bool transfers = false;
   bool memory = false;  // limited, and enough for some jobs at once
   LinkMode link_mode = LinkMode::kFree;
+  std::uint32_t kinds = 1;  // of accelerators; each model is fast on some of them and slow on others
 };
 
 // A slow cpu and faster accelerators of one class; each model has `ops` ops, times unlike.

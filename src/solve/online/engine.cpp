@@ -157,8 +157,7 @@ void EngineState::advance(double time) {
 // Jobs wait outside the plan, and it has room for them.
 bool EngineState::wantsMore() const {
   if (unplanned == 0) return false;
-  const std::size_t window = world.options.work / world.devices.size();
-  return holding || 2 * (activities.size() - next_activity) <= window;
+  return holding || 2 * (activities.size() - next_activity) <= planner.mostOps();
 }
 
 ReplanReport EngineState::replan() {
@@ -192,6 +191,7 @@ ReplanReport EngineState::replan() {
          !world.devices[move.from.index()].up ? fmt::format("{} is down", from)
          : move.forced   ? fmt::format("{} has no room, or its group went elsewhere", from)
          : move.gain > 0 ? fmt::format("ends {} earlier than on {}", secondsText(move.gain), from)
+         : plan.priced   ? fmt::format("leaves {} to jobs that gain more there", from)
                          : "the job as a whole ends earlier");
     decisions.back().from = move.from;
   }
