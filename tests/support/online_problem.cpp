@@ -16,6 +16,7 @@ Problem onlineProblem(std::uint64_t seed, const OnlineShape& shape) {
   Problem problem;
   problem.modes.goal = Goal::kCompletion;
   problem.modes.link_mode = shape.link_mode;
+  problem.modes.send = shape.per_edge ? Send::kPerEdge : Send::kOnce;
   for (const char* name : {"cpu", "gpu"}) {
     DeviceClass cls;
     cls.name = name;
@@ -86,6 +87,8 @@ OnlineShape randomShape(std::uint64_t seed) {
   shape.transfers = random.below(2) == 0;
   shape.memory = random.below(2) == 0;
   shape.link_mode = static_cast<LinkMode>(random.below(3));
+  shape.per_edge = random.below(3) == 0;
+  shape.kinds = 1 + random.below(3);
   return shape;
 }
 

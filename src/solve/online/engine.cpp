@@ -225,8 +225,6 @@ Result<OnlineEngine> OnlineEngine::create(const Problem& problem, const OnlineOp
   };
   if (!problem.modes.goal || problem.goal() != Goal::kCompletion)
     return refuse("goal", "online planning is for the goal completion", "use --goal completion");
-  if (problem.modes.send != Send::kOnce)
-    return refuse("send", "online planning sends a tensor once per destination", "use --send once");
   if (problem.modes.memory != MemoryModel::kStatic)
     return refuse("memory", "online planning counts resident bytes only", "use --memory static");
   if (!(options.move_cost >= 0 && options.move_cost <= kMaxSeconds))

@@ -22,12 +22,15 @@ double rounded(double weight) {
 }  // namespace
 
 QueueFlow::QueueFlow(const World& world) : world_(world), group_of_(world.devices.size(), kNone) {
-  double longest = 0;
-  for (const ModelPlan& model : world.plans.models) {
-    double work = 0;
-    for (const OpId op : model.ops) work += world.leastSeconds(op);
-    longest = std::max(longest, work);
+  const Problem& problem = world.problem;
+  std::vector<double> work(problem.graph.modelCount(), 0);
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    double least = kCannotRun;
+    for (std::size_t c = 0; c < problem.cluster.classCount(); ++c)
+      least = std::min(least, problem.opSeconds(OpId(i), ClassId(c)));
+    work[problem.graph.op_model[i].index()] += least;
   }
+  const double longest = *std::max_element(work.begin(), work.end());
   scale_ = longest > 0 ? kUnits / longest : 1;
   sink_ = flow_.addNode().value();
 }
