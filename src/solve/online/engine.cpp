@@ -164,6 +164,7 @@ ReplanReport EngineState::replan() {
   const double begin = cpuSeconds();
   ReplanReport report;
   FuturePlan plan = planner.plan(order, report.kept_value);
+  priced += plan.priced;
   for (const std::uint32_t j : order) world.jobs[j].planned = false;
   unplanned = 0;
   for (const std::uint32_t j : world.open_jobs) {
