@@ -176,7 +176,8 @@ FuturePlan Planner::limited(const std::vector<std::uint32_t>& order, Rule rule) 
   for (const Move& move : plan.moves) {
     if (!move.forced) moves.push_back(move);
   }
-  std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.gain > b.gain; });
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const Move& a, const Move& b) { return a.worth > b.worth; });
   std::size_t ops = 0;
   for (const std::uint32_t j : order) ops = std::max(ops, first_op_[j] + world_.jobs[j].runs.size());
   may_move_.assign(ops, 0);

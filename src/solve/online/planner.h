@@ -28,6 +28,7 @@ struct Move {
   std::uint32_t job = 0, op = 0;
   DeviceId from, to;
   double gain = 0;      // seconds that the op ends earlier than where it was
+  double worth = 0;     // the same with all that the choice weighed
   bool forced = false;  // it could not stay
 };
 

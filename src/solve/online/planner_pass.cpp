@@ -5,6 +5,11 @@
 #include "solve/online/planner.h"
 
 namespace allot::online {
+namespace {
+
+constexpr std::uint64_t kLeastLooks = 4;
+
+}  // namespace
 
 FuturePlan Planner::pass(const std::vector<std::uint32_t>& order, Rule rule) {
   resetTimes();
@@ -184,7 +189,7 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
       can_stay && (rule == Rule::kKeep || (!may_move_.empty() && !may_move_[first_op_[j] + i]));
   const double move = world_.options.move_cost * bytes / std::max(job.report.weight, 1e-300);
   DeviceId best;
-  double best_key = kNever, best_end = kNever, end_before = kNever;
+  double best_key = kNever, best_end = kNever, key_before = kNever, end_before = kNever;
   findArrivals(model, i);
   const double* op_seconds = &world_.op_seconds[op.index() * classes];
   for (std::size_t d = 0; d < facts_.size(); ++d) {
@@ -199,13 +204,17 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
     if (device != before && ready_[d] + seconds + extra >= best_key) continue;
     double end = ready_[d];
     if (seconds > 0) end = device_[d].earliest(end, seconds + facts.launch) + seconds;
-    if (device == before) end_before = end;
+    if (device == before) {
+      end_before = end;
+      key_before = end + extra;
+    }
     if (best.valid() && !(end + extra < best_key)) continue;
     best = device;
     best_key = end + extra;
     best_end = end;
   }
-  const std::uint64_t looks = stays ? 1 : world_.devices.size();
+  // An op that looks at one device alone still takes the time of a few looks.
+  const std::uint64_t looks = std::max<std::uint64_t>(kLeastLooks, stays ? 1 : world_.devices.size());
   work_left_ -= std::min(work_left_, looks);
   if (!best.valid()) return false;
   const double seconds = world_.seconds(op, best);
@@ -224,8 +233,14 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
     source_[t] = best;
   }
   plan.activities.push_back({start, end_[i], j, i, {}, best, false});
-  if (before.valid() && before != best)
-    plan.moves.push_back({j, i, before, best, end_before == kNever ? 0 : end_before - best_end, !can_stay});
+  if (before.valid() && before != best) {
+    Move move_made{j, i, before, best, 0, 0, !can_stay};
+    if (can_stay) {
+      move_made.gain = end_before - best_end;
+      move_made.worth = key_before - best_key;
+    }
+    plan.moves.push_back(move_made);
+  }
   return true;
 }
 
