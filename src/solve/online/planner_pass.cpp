@@ -187,7 +187,7 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
   const bool can_stay = before.valid() && fits(before) && (!fixed.valid() || fixed == before);
   const bool stays =
       can_stay && (rule == Rule::kKeep || (!may_move_.empty() && !may_move_[first_op_[j] + i]));
-  const double move = world_.options.move_cost * bytes / std::max(job.report.weight, 1e-300);
+  const double move_cost = world_.options.move_cost * bytes / std::max(job.report.weight, 1e-300);
   DeviceId best;
   double best_key = kNever, best_end = kNever, key_before = kNever, end_before = kNever;
   findArrivals(model, i);
@@ -200,7 +200,7 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
     double extra =
         rule == Rule::kLookAhead || rule == Rule::kPriced ? model.rest[i * classes + facts.cls] : 0;
     if (rule == Rule::kPriced) extra += seconds * price_[d];
-    if (can_stay && device != before) extra += move;
+    if (can_stay && device != before) extra += move_cost;
     if (device != before && ready_[d] + seconds + extra >= best_key) continue;
     double end = ready_[d];
     if (seconds > 0) end = device_[d].earliest(end, seconds + facts.launch) + seconds;
@@ -234,12 +234,12 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
   }
   plan.activities.push_back({start, end_[i], j, i, {}, best, false});
   if (before.valid() && before != best) {
-    Move move_made{j, i, before, best, 0, 0, !can_stay};
+    Move made{j, i, before, best, 0, 0, !can_stay};
     if (can_stay) {
-      move_made.gain = end_before - best_end;
-      move_made.worth = key_before - best_key;
+      made.gain = end_before - best_end;
+      made.worth = key_before - best_key;
     }
-    plan.moves.push_back(move_made);
+    plan.moves.push_back(made);
   }
   return true;
 }

@@ -7,16 +7,17 @@
 namespace allot::online {
 namespace {
 
-constexpr std::size_t kMostArcs = 4000;
+constexpr std::size_t kMostArcs = 1500;
 // The first so many positions are blocks of their own; then so many blocks of 2, of 4, ...
 constexpr std::size_t kBlocksBySize = 8;
+constexpr std::size_t kSpareBlocks = 2;  // to grow into
 // The flow engine's limits hold with room to spare.
 constexpr double kMostCost = static_cast<double>(std::int64_t{1} << 42);
 constexpr double kUnits = 1 << 20;  // costs of the longest model at position 1
 
-// Weights that differ little count as equal, so that few kinds of jobs remain.
+// To a power of 4: weights that differ little count as equal, so that few kinds of jobs remain.
 double rounded(double weight) {
-  return weight > 0 ? std::exp2(std::round(std::log2(weight))) : 0;
+  return weight > 0 ? std::exp2(2 * std::round(0.5 * std::log2(weight))) : 0;
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ QueueFlow::QueueFlow(const World& world) : world_(world), group_of_(world.device
 }
 
 bool QueueFlow::assign(std::span<const std::uint32_t> jobs) {
-  if (!updateGroups() || !updateKinds(jobs) || !solve()) return false;
+  if (!updateGroups() || !addBlocks(jobs.size()) || !updateKinds(jobs) || !solve()) return false;
   readHomes();
   return true;
 }
@@ -121,15 +122,15 @@ bool QueueFlow::updateKinds(std::span<const std::uint32_t> jobs) {
     if (!flow_.removeNode(it->second.node)) return false;
     it = kinds_.erase(it);
   }
-  std::size_t blocks = 0;
-  for (const Group& group : groups_) blocks += group.blocks.size();
+  const std::size_t blocks = blockCount();
   for (const std::uint32_t j : others) {
     auto found = kinds_.find(keyOf(j));
     if (found == kinds_.end()) {
       if (kinds_.size() * blocks >= kMostArcs) continue;
       const auto node = flow_.addNode();
       if (!node) return false;
-      found = kinds_.emplace(keyOf(j), Kind{*node, {}, {}, {}}).first;
+      found = kinds_.emplace(keyOf(j), Kind{}).first;
+      found->second.node = *node;
       found->second.arcs.resize(groups_.size());
     }
     found->second.jobs.push_back(j);
@@ -146,9 +147,31 @@ bool QueueFlow::updateKinds(std::span<const std::uint32_t> jobs) {
   return flow_.setSupply(sink_, -static_cast<std::int64_t>(count)).has_value();
 }
 
+std::size_t QueueFlow::blockCount() const {
+  std::size_t blocks = 0;
+  for (const Group& group : groups_) blocks += group.blocks.size();
+  return blocks;
+}
+
+std::uint32_t QueueFlow::positions(const Group& group) {
+  return group.blocks.empty() ? 0 : group.blocks.back().first + group.blocks.back().size;
+}
+
+// Room for so many jobs, and for some more in each queue.
+bool QueueFlow::addBlocks(std::size_t jobs) {
+  std::size_t devices = 0;
+  for (const Group& group : groups_) devices += group.devices;
+  for (Group& group : groups_) {
+    while (positions(group) <= jobs / devices) {
+      if (!addBlock(group)) return false;
+    }
+  }
+  return true;
+}
+
 bool QueueFlow::addBlock(Group& group) {
   Block block;
-  if (!group.blocks.empty()) block.first = group.blocks.back().first + group.blocks.back().size;
+  block.first = positions(group);
   if (group.blocks.size() >= kBlocksBySize) block.size = 1u << (group.blocks.size() / kBlocksBySize - 1);
   const auto node = flow_.addNode();
   if (!node) return false;
@@ -165,7 +188,7 @@ bool QueueFlow::dropBlocks(std::size_t group) {
   std::vector<Block>& blocks = groups_[group].blocks;
   std::size_t used = blocks.size();
   while (used > 0 && flow_.flow(blocks[used - 1].to_sink) == 0) --used;
-  while (blocks.size() > used + kBlocksBySize) {
+  while (blocks.size() > used + kSpareBlocks) {
     if (!flow_.removeNode(blocks.back().node)) return false;
     blocks.pop_back();
     for (auto& [key, kind] : kinds_) kind.arcs[group].pop_back();
@@ -176,8 +199,11 @@ bool QueueFlow::dropBlocks(std::size_t group) {
 // Arcs to every block, at their present costs.
 bool QueueFlow::priceArcs(const Key& key, Kind& kind) {
   const double weight = std::get<2>(key) / mean_weight_;
+  const bool same = kind.priced_seconds == kind.seconds && kind.priced_weight == weight;
+  kind.priced_seconds = kind.seconds;
+  kind.priced_weight = weight;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    for (std::size_t b = 0; b < groups_[g].blocks.size(); ++b) {
+    for (std::size_t b = same ? kind.arcs[g].size() : 0; b < groups_[g].blocks.size(); ++b) {
       const Block& block = groups_[g].blocks[b];
       const double delayed = block.first + 0.5 * (block.size - 1) + weight;
       const auto cost = static_cast<std::int64_t>(std::min(kind.seconds[g] * delayed * scale_, kMostCost));
@@ -194,17 +220,8 @@ bool QueueFlow::priceArcs(const Key& key, Kind& kind) {
 }
 
 bool QueueFlow::solve() {
-  std::size_t jobs = 0, devices = 0;
+  std::size_t jobs = 0;
   for (const auto& [key, kind] : kinds_) jobs += kind.jobs.size();
-  for (const Group& group : groups_) devices += group.devices;
-  const auto positions = [](const Group& group) -> std::size_t {
-    return group.blocks.empty() ? 0 : group.blocks.back().first + group.blocks.back().size;
-  };
-  for (Group& group : groups_) {
-    while (positions(group) <= jobs / devices) {
-      if (!addBlock(group)) return false;
-    }
-  }
   // A position costs more than the one before it: where the last one stays empty, none is missing.
   for (bool missing = true; missing;) {
     for (auto& [key, kind] : kinds_) {
@@ -214,7 +231,8 @@ bool QueueFlow::solve() {
     missing = false;
     for (Group& group : groups_) {
       if (flow_.flow(group.blocks.back().to_sink) == 0 || positions(group) >= jobs) continue;
-      for (std::size_t b = 0; b < kBlocksBySize; ++b) {
+      if (kinds_.size() * (blockCount() + kSpareBlocks) > kMostArcs) continue;
+      for (std::size_t b = 0; b < kSpareBlocks; ++b) {
         if (!addBlock(group)) return false;
       }
       missing = true;

@@ -12,7 +12,8 @@
 // repaired from the flow and potentials it has: arrivals, starts and ends change supplies and add and remove
 // nodes with their arcs, failures and returns change capacities, drift changes costs.
 // Guarantee: the optimum of that network; as a schedule a heuristic.
-// Complexity: nodes x blocks arcs, about kMostArcs at most; a decision repairs only what changed.
+// Complexity: nodes x blocks arcs, about kMostArcs at most (jobs beyond that stay out); a decision repairs
+// only what changed.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +62,9 @@ class QueueFlow {
   struct Kind {
     flow::NodeId node;
     std::vector<std::uint32_t> jobs;
-    std::vector<double> seconds;                 // by group
+    std::vector<double> seconds;         // by group
+    std::vector<double> priced_seconds;  // for which the arcs are priced
+    double priced_weight = 0;
     std::vector<std::vector<flow::ArcId>> arcs;  // by group and block
   };
   using Key = std::tuple<std::uint32_t, std::uint32_t, double>;  // model, ops left, weight
@@ -82,6 +85,9 @@ class QueueFlow {
   Key keyOf(std::uint32_t job) const;
   std::vector<double> secondsOf(const Key& key) const;
   bool solve();
+  std::size_t blockCount() const;
+  static std::uint32_t positions(const Group& group);
+  bool addBlocks(std::size_t jobs);
   bool addBlock(Group& group);
   bool dropBlocks(std::size_t group);
   bool priceArcs(const Key& key, Kind& kind);
