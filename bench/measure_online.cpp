@@ -1,5 +1,6 @@
-// The online engine measured: time of a re-plan, jobs lost or done twice, and its value against re-planning
-// everything without limits and against plans that know every job from the start.
+// The online engine measured: time of a re-plan, jobs lost or done twice, what the flow of job queues gives,
+// and the value against re-planning everything without limits and against plans that know every job from the
+// start.
 //
 // Usage: allot_bench_online [events of the long run] [small cases]
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include "allot/online.h"
 #include "allot/solve.h"
+#include "solve/online/engine_state.h"
 #include "support/online_log.h"
 #include "support/online_offline.h"
 #include "support/online_problem.h"
@@ -48,16 +50,11 @@ double response(const OnlineEngine& engine) {
 }
 
 // So many jobs wait that there are at least `ready` ops to choose from at every decision.
-void decisionTime(std::uint32_t ready, std::uint32_t devices, bool chain, LinkMode mode, bool transfers) {
-  OnlineShape shape;
-  shape.models = 8;
-  shape.ops = 10;
-  shape.devices = devices;
-  shape.chain = chain;
-  shape.transfers = transfers;
-  shape.link_mode = mode;
+void decisionTime(std::uint32_t ready, const OnlineShape& shape, std::uint32_t max_moves) {
   const Problem problem = onlineProblem(7, shape);
-  OnlineEngine engine = engineFor(problem, {});
+  OnlineOptions options;
+  options.max_moves = max_moves;
+  OnlineEngine engine = engineFor(problem, options);
   std::vector<OnlineEvent> events = randomEvents(problem, 7, ready + 1000, 1, true);
   const double first = events[ready].time;
   for (OnlineEvent& event : events) event.time = std::max(0.0, event.time - first);
@@ -69,10 +66,41 @@ void decisionTime(std::uint32_t ready, std::uint32_t devices, bool chain, LinkMo
     most = std::max(most, report.planned_ops);
   }
   fmt::print(
-      "{} jobs wait, {} devices, {}, {}: {} re-plans of up to {} ops, median {:.0f} us, p99 {:.0f} us, "
-      "longest {:.0f} us\n",
-      ready, devices, chain ? "chains" : "graphs", name(mode), seconds.size(), most,
+      "{} jobs of {} ops wait, {} devices of {} kinds, {}, {}{}: {} re-plans of up to {} ops, median {:.0f} "
+      "us, "
+      "p99 {:.0f} us, longest {:.0f} us\n",
+      ready, shape.ops, shape.devices, shape.kinds + 1, shape.chain ? "chains" : "graphs",
+      name(shape.link_mode), max_moves == OnlineOptions::kAnyMoves ? "" : ", 5 moves", seconds.size(), most,
       1e6 * share(seconds, 0.5), 1e6 * share(seconds, 0.99), 1e6 * share(seconds, 1));
+}
+
+// Response with and without the flow of job queues, and how often its plan is taken.
+void queueFlow(const OnlineShape& shape, double load, std::uint32_t max_moves) {
+  double sum[2] = {0, 0};
+  std::size_t plans = 0, priced = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Problem problem = onlineProblem(seed, shape);
+    const std::vector<OnlineEvent> events = randomEvents(problem, seed, 300, load, true);
+    for (const bool use : {false, true}) {
+      OnlineOptions options;
+      options.max_moves = max_moves;
+      online::EngineState state(problem, options, *online::modelPlansOf(problem));
+      state.planner.use_queues = use;
+      for (std::size_t i = 0; i < events.size(); ++i) {
+        if (!state.apply(events[i])) std::exit(1);
+        if (i + 1 == events.size() || events[i + 1].time > events[i].time) state.replan();
+      }
+      state.advance(online::kNever);
+      for (const online::Job& job : state.world.jobs) sum[use] += job.report.completion - job.report.arrival;
+      plans += use ? state.replans.size() : 0;
+      priced += state.priced;
+    }
+  }
+  fmt::print(
+      "queues, {} devices of {} kinds, {} of {} ops{}{}, load {:.1f}: response {:.3f}x, {:.0f}% of plans\n",
+      shape.devices, shape.kinds + 1, shape.chain ? "chains" : "graphs", shape.ops,
+      shape.transfers ? " with ports" : "", max_moves == OnlineOptions::kAnyMoves ? "" : ", 5 moves", load,
+      sum[1] / sum[0], 100 * static_cast<double>(priced) / static_cast<double>(plans));
 }
 
 // A long life with failures: nothing lost, and the value against unlimited re-plans.
@@ -160,8 +188,35 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const auto events = static_cast<std::uint32_t>(argc > 1 ? std::atoi(argv[1]) : 10'000);
   const auto cases = static_cast<std::uint32_t>(argc > 2 ? std::atoi(argv[2]) : 60);
-  for (const bool chain : {true, false}) decisionTime(1000, 16, chain, LinkMode::kFree, false);
-  decisionTime(1000, 16, false, LinkMode::kFullDuplex, true);
+  constexpr std::uint32_t kAny = OnlineOptions::kAnyMoves;
+  const auto shapeOf = [](std::uint32_t devices, std::uint32_t kinds, std::uint32_t ops, bool chain,
+                          bool ports) {
+    OnlineShape shape;
+    shape.models = 8;
+    shape.ops = ops;
+    shape.devices = devices;
+    shape.kinds = kinds;
+    shape.chain = chain;
+    shape.transfers = ports;
+    shape.link_mode = ports ? LinkMode::kFullDuplex : LinkMode::kFree;
+    return shape;
+  };
+  for (const std::uint32_t moves : {kAny, 5u}) {
+    for (const std::uint32_t kinds : {1u, 4u}) {
+      decisionTime(1000, shapeOf(16, kinds, 10, true, false), moves);
+      decisionTime(1000, shapeOf(16, kinds, 10, false, false), moves);
+      decisionTime(1000, shapeOf(16, kinds, 10, false, true), moves);
+      decisionTime(1000, shapeOf(16, kinds, 1, true, false), moves);
+    }
+  }
+  for (const double load : {0.8, 1.5}) {
+    for (const auto& [devices, kinds] : {std::pair{5u, 1u}, {4u, 3u}, {16u, 4u}}) {
+      queueFlow(shapeOf(devices, kinds, 1, true, false), load, kAny);
+      queueFlow(shapeOf(devices, kinds, 10, true, false), load, kAny);
+      queueFlow(shapeOf(devices, kinds, 10, false, true), load, kAny);
+      queueFlow(shapeOf(devices, kinds, 10, false, true), load, 5);
+    }
+  }
   OnlineShape shape;
   shape.models = 5;
   shape.ops = 12;
@@ -169,7 +224,7 @@ int main(int argc, char** argv) {
   shape.chain = false;
   shape.transfers = true;
   shape.link_mode = LinkMode::kFullDuplex;
-  clairvoyant(cases);
+  if (cases > 0) clairvoyant(cases);
   longRun(events, 1, shape, 0.8);
   shape.memory = true;
   longRun(events, 2, shape, 0.8);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allot/online.h"
+#include "support/online_log.h"
 
 namespace allot::fuzz {
 namespace {
@@ -144,6 +145,9 @@ void replayEvents(std::string_view text) {
     require(engine.has_value(), "options that were read are taken");
     const Replay result = replay(*engine, *log, kFile);
     for (const Error& error : result.errors) requireGoodError(error);
+    const std::string wrong = verifyLog(problem, result.decisions, *engine);
+    if (!wrong.empty()) std::fprintf(stderr, "%s\n", wrong.c_str());
+    require(wrong.empty(), "no op is lost or done twice, and none starts without device or inputs");
     std::string decisions;
     for (const Decision& decision : result.decisions) decisions += decisionText(problem, *engine, decision);
     return decisions;

@@ -170,6 +170,42 @@ TEST(OnlineEngine, ReportedEndsDecide) {
   EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
 }
 
+// One producer, two consumers on the other device: each has the tensor sent, one after the other.
+TEST(OnlineEngine, SendsPerEdge) {
+  Problem problem;
+  problem.modes.goal = Goal::kCompletion;
+  problem.modes.link_mode = LinkMode::kFullDuplex;
+  problem.modes.send = Send::kPerEdge;
+  for (const char* name : {"cpu", "gpu"}) {
+    DeviceClass cls;
+    cls.name = name;
+    problem.cluster.classes.push_back(cls);
+    Device device;
+    device.name = std::string(name) + "0";
+    device.cls = ClassId(problem.cluster.devices.size());
+    problem.cluster.devices.push_back(device);
+  }
+  problem.graph.model_name = {"m"};
+  problem.model_weight = {1};
+  problem.model_release = {0};
+  std::vector<OpId> ops;
+  for (const char* name : {"a", "b", "c"}) ops.push_back(problem.graph.addOp(name));
+  problem.op_seconds = {1, kCannotRun, kCannotRun, 1, kCannotRun, 1};
+  problem.addTensor(ops[0], std::vector<OpId>{ops[1], ops[2]}, 0, 2);
+  ASSERT_TRUE(problem.finish());
+  OnlineEngine engine = engineFor(problem);
+  ASSERT_TRUE(engine.apply(arrival(0, "j", 0)));
+  engine.replan();
+  engine.finish();
+  // a until 1, sends until 3 and 5, the second consumer until 6.
+  EXPECT_EQ(engine.job(JobId(0)).completion, 6);
+  const std::vector<Decision> log = engine.takeDecisions();
+  EXPECT_EQ(
+      std::count_if(log.begin(), log.end(), [](const Decision& d) { return d.kind == DecisionKind::kSend; }),
+      2);
+  EXPECT_EQ(verifyLog(problem, log, engine), "");
+}
+
 TEST(OnlineEngine, RefusesWhatMakesNoSenseAndStaysUnharmed) {
   const Problem problem = twoChains();
   OnlineEngine engine = engineFor(problem);
@@ -238,9 +274,11 @@ TEST(OnlineEngine, HoldsJobsUntilMemoryIsFree) {
 TEST(OnlineEngine, RefusesProblemsItCannotRun) {
   Problem problem = twoChains();
   Modes modes = problem.modes;
-  modes.send = Send::kPerEdge;
+  modes.memory = MemoryModel::kLive;
   ASSERT_TRUE(problem.setModes(modes));
-  EXPECT_FALSE(OnlineEngine::create(problem));
+  const auto live = OnlineEngine::create(problem);
+  ASSERT_FALSE(live);
+  EXPECT_EQ(live.error().remedy, "use --memory static");
   Constraints both;
   both.together = {{OpId(0), OpId(2)}};
   Problem joined = twoChains();

@@ -73,7 +73,9 @@ TEST(OnlineEvents, RefusesBadHeaders) {
 }
 
 TEST(OnlineEvents, BadLinesAreKeptAsErrors) {
-  const Problem problem = problemOf(kProblem);
+  Problem problem = problemOf(kProblem);
+  for (Device& device : problem.cluster.devices) device.memory_bytes = 100;
+  problem.graph.op_memory_bytes[2] = 500;  // no device has room for model n
   const char* lines[] = {
       "nonsense",
       "{\"event\": \"arrive\", \"model\": \"m\"}",
@@ -87,6 +89,20 @@ TEST(OnlineEvents, BadLinesAreKeptAsErrors) {
       "{\"time\": 0, \"event\": \"slow\", \"device\": \"g0\"}",
       "{\"time\": 0, \"event\": \"time\", \"op\": \"a\", \"class\": \"gpu\", \"seconds\": -2}",
       "{\"time\": 0, \"event\": \"end\", \"job\": \"x\", \"op\": \"zz\"}",
+      "{\"time\": NaN, \"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": \"nan\", \"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": 1e999, \"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": 123456789012345678901234567890, \"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\", \"weight\": 1e300}",
+      "{\"time\": 0, \"time\": 1, \"event\": \"arrive\", \"model\": \"m\"}",
+      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\", \"job\": \"\"}",
+      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\"} more",
+      "{\"time\": 0, \"event\": \"slow\", \"device\": \"g0\", \"factor\": 0}",
+      "{\"time\": 0, \"event\": \"slow\", \"device\": \"g0\", \"factor\": \"Infinity\"}",
+      "{\"time\": 0, \"event\": \"return\", \"device\": \"g0\"}",
+      "{\"time\": 0, \"event\": \"arrive\", \"model\": \"n\"}",
+      "{\"time\": 0, \"event\": \"arr",
+      "null",
       "[0]"};
   std::string text = kHeader;
   for (const char* line : lines) text += std::string(line) + "\n";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <vector>
 
 #include "allot/online.h"
 #include "base/json_reader.h"
@@ -29,7 +30,7 @@ class Names {
     const auto found = index_.find(label);
     if (found != index_.end()) return found->second;
     return child.fail(fmt::format("unknown {} \"{}\"", what_, label),
-                      fmt::format("use a {} of the problem", what_));
+                      fmt::format("use {} {} of the problem", what_ == "op" ? "an" : "a", what_));
   }
 
  private:
@@ -126,10 +127,14 @@ class EventReader {
 
   static Result<void> onlyKeys(const JsonNode& node, std::initializer_list<std::string_view> known) {
     ALLOT_TRY(const auto fields, node.object());
+    std::vector<std::string_view> seen;
     for (const auto field : fields) {
+      const JsonNode member = node.member(field.key, field.value);
       if (std::find(known.begin(), known.end(), field.key) == known.end())
-        return node.member(field.key, field.value)
-            .fail("unknown key", fmt::format("use {}", fmt::join(known.begin(), known.end(), ", ")));
+        return member.fail("unknown key", fmt::format("use {}", fmt::join(known.begin(), known.end(), ", ")));
+      if (std::find(seen.begin(), seen.end(), field.key) != seen.end())
+        return member.fail("given twice", "keep one of them");
+      seen.push_back(field.key);
     }
     return {};
   }

@@ -10,7 +10,10 @@
 namespace allot {
 namespace {
 
-constexpr double kSlack = 1e-9;
+// What rounding may add to a time.
+double slack(double time) {
+  return 1e-9 * (1 + std::abs(time));
+}
 
 struct OpLife {
   std::optional<double> start;  // running since
@@ -26,7 +29,7 @@ class Verifier {
   std::string run(const std::vector<Decision>& log) {
     double time = 0;
     for (const Decision& decision : log) {
-      if (decision.time < time - kSlack) return fmt::format("time goes back at {}", decision.time);
+      if (decision.time < time - slack(time)) return fmt::format("time goes back at {}", decision.time);
       time = std::max(time, decision.time);
       if (auto wrong = take(decision); !wrong.empty())
         return fmt::format("{} {} of {} at {}: {}", name(decision.kind),
@@ -45,7 +48,7 @@ class Verifier {
                              job.name, life.ended, life.repeated);
         latest = std::max(latest, life.end);
       }
-      if (std::abs(latest - job.completion) > kSlack * (1 + latest))
+      if (std::abs(latest - job.completion) > slack(latest))
         return fmt::format("job {} completes at {}, not {}", job.name, latest, job.completion);
     }
     return "";
@@ -99,7 +102,8 @@ class Verifier {
     const std::size_t job = decision.job.index(), device = decision.device.index();
     OpLife& life = lives_[{job, decision.op.index()}];
     if (life.start || life.ended > life.repeated) return "it runs or has ended already";
-    if (decision.start < engine_.job(decision.job).arrival - kSlack) return "before the job arrived";
+    if (decision.start < engine_.job(decision.job).arrival - slack(decision.start))
+      return "before the job arrived";
     if (!problem_.allowed(problem_.unit(decision.op), decision.device)) return "not allowed there";
     if (decision.end > decision.start) {
       if (on_device_.contains(device)) return "the device runs another op";
@@ -110,7 +114,8 @@ class Verifier {
       if (producer.ended <= producer.repeated) return "an input was not computed";
       if (problem_.isOrder(tensor)) continue;
       const auto there = arrived_.find({{job, tensor.index()}, device});
-      if (there == arrived_.end() || there->second > decision.start + kSlack) return "an input is not there";
+      if (there == arrived_.end() || there->second > decision.start + slack(decision.start))
+        return "an input is not there";
     }
     life.start = decision.start;
     life.device = decision.device;
@@ -125,9 +130,10 @@ class Verifier {
   std::string send(const Decision& decision) {
     const std::size_t job = decision.job.index();
     const auto source = arrived_.find({{job, decision.tensor.index()}, decision.from.index()});
-    if (source == arrived_.end() || source->second > decision.start + kSlack) return "the source has no copy";
+    if (source == arrived_.end() || source->second > decision.start + slack(decision.start))
+      return "the source has no copy";
     const double seconds = problem_.transferSeconds(decision.tensor, decision.from, decision.device);
-    if (std::abs(decision.end - decision.start - seconds) > kSlack) return "wrong transfer time";
+    if (std::abs(decision.end - decision.start - seconds) > slack(decision.end)) return "wrong transfer time";
     arrived_[{{job, decision.tensor.index()}, decision.device.index()}] = decision.end;
     return "";
   }

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace allot {
 namespace {
@@ -92,14 +94,25 @@ Plan executedPlan(const Problem& offline, const Problem& problem, const OnlineEn
     plan.start[op] = decision.start;
     plan.end[op] = decision.end;
   }
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<OpId>> served;  // by tensor and device
   for (const Decision& decision : decisions) {
     if (decision.kind != DecisionKind::kSend) continue;
     const TensorId tensor(layout.first_tensor[decision.job.index()] +
                           layout.tensor_in_model[decision.tensor.index()]);
     PlanTransfer transfer{tensor, {}, decision.from, decision.device, decision.start, decision.end};
+    std::vector<OpId>& done = served[{tensor.index(), decision.device.index()}];
     for (const OpId op : offline.graph.consumers(tensor)) {
-      if (plan.assignment[op.index()] == decision.device) transfer.consumers.push_back(op);
+      if (plan.assignment[op.index()] != decision.device) continue;
+      if (std::find(done.begin(), done.end(), op) == done.end()) transfer.consumers.push_back(op);
     }
+    // Per edge the send is for the next one to start.
+    if (problem.modes.send == Send::kPerEdge && transfer.consumers.size() > 1) {
+      const auto first =
+          std::min_element(transfer.consumers.begin(), transfer.consumers.end(),
+                           [&](OpId a, OpId b) { return plan.start[a.index()] < plan.start[b.index()]; });
+      transfer.consumers = {*first};
+    }
+    done.insert(done.end(), transfer.consumers.begin(), transfer.consumers.end());
     // A move may have made a send useless.
     if (!transfer.consumers.empty()) plan.transfers.push_back(std::move(transfer));
   }

@@ -16,11 +16,16 @@ Problem onlineProblem(std::uint64_t seed, const OnlineShape& shape) {
   Problem problem;
   problem.modes.goal = Goal::kCompletion;
   problem.modes.link_mode = shape.link_mode;
+  problem.modes.send = shape.per_edge ? Send::kPerEdge : Send::kOnce;
   for (const char* name : {"cpu", "gpu"}) {
     DeviceClass cls;
     cls.name = name;
     cls.kind = problem.cluster.classes.empty() ? DeviceKind::kCpu : DeviceKind::kAccelerator;
     problem.cluster.classes.push_back(cls);
+  }
+  for (std::uint32_t k = 1; k < shape.kinds; ++k) {
+    problem.cluster.classes.push_back(problem.cluster.classes[1]);
+    problem.cluster.classes.back().name = fmt::format("gpu{}", k + 1);
   }
   std::int64_t bytes = 0;
   for (std::uint32_t m = 0; m < shape.models; ++m) {
@@ -29,6 +34,8 @@ Problem onlineProblem(std::uint64_t seed, const OnlineShape& shape) {
     problem.model_release.push_back(0);
     // Models differ in length, as networks do.
     const double scale = std::exp2(2 * random.unit());
+    std::vector<double> likes;  // by further kind
+    for (std::uint32_t k = 1; k < shape.kinds; ++k) likes.push_back(std::exp2(4 * random.unit() - 2));
     std::int64_t model_bytes = 0;
     std::vector<OpId> ops;
     for (std::uint32_t i = 0; i < shape.ops; ++i) {
@@ -40,6 +47,8 @@ Problem onlineProblem(std::uint64_t seed, const OnlineShape& shape) {
       const double gpu = scale * 1e-3 * (0.2 + random.unit());
       problem.op_seconds.push_back(gpu * std::exp2(4 * random.unit() - 1));
       problem.op_seconds.push_back(gpu);
+      for (const double factor : likes)
+        problem.op_seconds.push_back(gpu * factor * std::exp2(random.unit() - 0.5));
     }
     bytes = std::max(bytes, model_bytes);
     const double send = shape.transfers ? 1 : 0;
@@ -56,7 +65,7 @@ Problem onlineProblem(std::uint64_t seed, const OnlineShape& shape) {
   for (std::uint32_t d = 0; d < shape.devices; ++d) {
     Device device;
     device.name = fmt::format("d{}", d);
-    device.cls = ClassId(shape.devices > 1 && d == 0 ? 0 : 1);
+    device.cls = ClassId(shape.devices > 1 && d == 0 ? 0 : 1 + d % shape.kinds);
     if (shape.memory) device.memory_bytes = bytes + bytes / 2;
     problem.cluster.devices.push_back(device);
   }
@@ -78,6 +87,8 @@ OnlineShape randomShape(std::uint64_t seed) {
   shape.transfers = random.below(2) == 0;
   shape.memory = random.below(2) == 0;
   shape.link_mode = static_cast<LinkMode>(random.below(3));
+  shape.per_edge = random.below(3) == 0;
+  shape.kinds = 1 + random.below(3);
   return shape;
 }
 

@@ -15,9 +15,11 @@ struct OnlineShape {
   bool transfers = false;
   bool memory = false;  // limited, and enough for some jobs at once
   LinkMode link_mode = LinkMode::kFree;
+  bool per_edge = false;    // sends
+  std::uint32_t kinds = 1;  // of accelerators; each model is fast on some of them and slow on others
 };
 
-// A slow cpu and faster accelerators of one class; each model has `ops` ops, times unlike.
+// A slow cpu and faster accelerators of one or more classes; each model has `ops` ops, times unlike.
 Problem onlineProblem(std::uint64_t seed, const OnlineShape& shape);
 OnlineShape randomShape(std::uint64_t seed);
 

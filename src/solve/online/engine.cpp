@@ -157,14 +157,14 @@ void EngineState::advance(double time) {
 // Jobs wait outside the plan, and it has room for them.
 bool EngineState::wantsMore() const {
   if (unplanned == 0) return false;
-  const std::size_t window = world.options.work / world.devices.size();
-  return holding || 2 * (activities.size() - next_activity) <= window;
+  return holding || 2 * (activities.size() - next_activity) <= planner.mostOps();
 }
 
 ReplanReport EngineState::replan() {
   const double begin = cpuSeconds();
   ReplanReport report;
   FuturePlan plan = planner.plan(order, report.kept_value);
+  priced += plan.priced;
   for (const std::uint32_t j : order) world.jobs[j].planned = false;
   unplanned = 0;
   for (const std::uint32_t j : world.open_jobs) {
@@ -192,6 +192,7 @@ ReplanReport EngineState::replan() {
          !world.devices[move.from.index()].up ? fmt::format("{} is down", from)
          : move.forced   ? fmt::format("{} has no room, or its group went elsewhere", from)
          : move.gain > 0 ? fmt::format("ends {} earlier than on {}", secondsText(move.gain), from)
+         : plan.priced   ? fmt::format("leaves {} to jobs that gain more there", from)
                          : "the job as a whole ends earlier");
     decisions.back().from = move.from;
   }
@@ -225,8 +226,6 @@ Result<OnlineEngine> OnlineEngine::create(const Problem& problem, const OnlineOp
   };
   if (!problem.modes.goal || problem.goal() != Goal::kCompletion)
     return refuse("goal", "online planning is for the goal completion", "use --goal completion");
-  if (problem.modes.send != Send::kOnce)
-    return refuse("send", "online planning sends a tensor once per destination", "use --send once");
   if (problem.modes.memory != MemoryModel::kStatic)
     return refuse("memory", "online planning counts resident bytes only", "use --memory static");
   if (!(options.move_cost >= 0 && options.move_cost <= kMaxSeconds))

@@ -31,7 +31,7 @@ Result<void> EngineState::checkArrival(const OnlineEvent& event) const {
   if (event.job.empty()) return badInput("job", "the job has no name", "give it one");
   if (const auto found = job_of.find(event.job); found != job_of.end() && world.jobs[found->second].open())
     return badInput("job", fmt::format("job \"{}\" is still here", event.job), "give each job its own name");
-  if (!(event.weight <= 1e12)) return badInput("weight", "out of range", "use 0 or more");
+  if (!(event.weight <= 1e12)) return badInput("weight", "out of range", "use 0 to 1e12");
   const Problem& problem = world.problem;
   const ModelPlan& model = world.plans.models[event.model.index()];
   std::vector<double> bytes(model.units, 0);

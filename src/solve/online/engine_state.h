@@ -21,6 +21,7 @@ struct EngineState {
   std::vector<std::uint32_t> order, last_held;            // of the last plan
   std::size_t unplanned = 0;                              // jobs with ops to start that the plan lacks
   bool holding = false, closed = false;
+  std::size_t priced = 0;  // plans taken that were made at the prices of the queues
   double value = 0;
   std::vector<Decision> decisions;
   std::vector<ReplanReport> replans;

@@ -47,7 +47,8 @@ Result<ModelPlans> modelPlansOf(const Problem& problem) {
   for (const OpId op : graph.topologicalOrder())
     plans.models[graph.op_model[op.index()].index()].ops.push_back(op);
   plans.place.assign(problem.opCount(), 0);
-  std::vector<std::uint32_t> tensor_place(graph.tensorCount(), kNone), unit_place(problem.unitCount(), kNone);
+  const bool per_edge = problem.modes.send == Send::kPerEdge;
+  std::vector<std::uint32_t> first_copy(graph.tensorCount(), kNone), unit_place(problem.unitCount(), kNone);
   for (ModelPlan& model : plans.models) {
     std::stable_sort(model.ops.begin(), model.ops.end(),
                      [&](OpId a, OpId b) { return rank[a.index()] > rank[b.index()]; });
@@ -55,12 +56,20 @@ Result<ModelPlans> modelPlansOf(const Problem& problem) {
       plans.place[model.ops[i].index()] = static_cast<std::uint32_t>(i);
     for (const OpId op : model.ops) {
       for (const TensorId tensor : graph.outputs(op)) {
-        tensor_place[tensor.index()] = static_cast<std::uint32_t>(model.tensors.size());
-        model.tensors.push_back(tensor);
-        model.producer.push_back(plans.place[op.index()]);
-        for (const OpId consumer : graph.consumers(tensor))
-          model.consumers.items.push_back(plans.place[consumer.index()]);
-        model.consumers.closeRow();
+        first_copy[tensor.index()] = static_cast<std::uint32_t>(model.tensors.size());
+        const auto addCopy = [&](std::span<const OpId> consumers) {
+          model.tensors.push_back(tensor);
+          model.producer.push_back(plans.place[op.index()]);
+          for (const OpId consumer : consumers)
+            model.consumers.items.push_back(plans.place[consumer.index()]);
+          model.consumers.closeRow();
+        };
+        const auto consumers = graph.consumers(tensor);
+        if (!per_edge || consumers.empty()) {
+          addCopy(consumers);
+        } else {
+          for (std::size_t k = 0; k < consumers.size(); ++k) addCopy(consumers.subspan(k, 1));
+        }
       }
       std::uint32_t& unit = unit_place[problem.unit(op).index()];
       if (unit == kNone) {
@@ -70,11 +79,18 @@ Result<ModelPlans> modelPlansOf(const Problem& problem) {
       model.unit.push_back(unit);
     }
     for (const OpId op : model.ops) {
-      for (const TensorId tensor : graph.inputs(op))
-        model.inputs.items.push_back(tensor_place[tensor.index()]);
+      for (const TensorId tensor : graph.inputs(op)) {
+        const auto consumers = graph.consumers(tensor);
+        const auto edge = std::find(consumers.begin(), consumers.end(), op) - consumers.begin();
+        model.inputs.items.push_back(first_copy[tensor.index()] +
+                                     (per_edge ? static_cast<std::uint32_t>(edge) : 0));
+      }
       model.inputs.closeRow();
-      for (const TensorId tensor : graph.outputs(op))
-        model.outputs.items.push_back(tensor_place[tensor.index()]);
+      for (const TensorId tensor : graph.outputs(op)) {
+        const std::size_t copies = per_edge ? std::max<std::size_t>(1, graph.consumers(tensor).size()) : 1;
+        for (std::size_t k = 0; k < copies; ++k)
+          model.outputs.items.push_back(first_copy[tensor.index()] + static_cast<std::uint32_t>(k));
+      }
       model.outputs.closeRow();
     }
     updateRest(problem, problem.op_seconds, model);

@@ -9,7 +9,8 @@
 
 namespace allot::online {
 
-// Ops, tensors and units are counted within the model; ops by decreasing rank, so producers come first.
+// Ops, tensors and units are counted within the model; ops by decreasing rank, so producers come first. Where
+// sends are per edge a tensor counts once for each consumer: each has a copy of its own sent.
 struct ModelPlan {
   std::vector<OpId> ops;
   std::vector<TensorId> tensors;

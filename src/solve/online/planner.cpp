@@ -21,6 +21,22 @@ std::uint32_t FuturePlan::freeMoves() const {
       std::count_if(moves.begin(), moves.end(), [](const Move& move) { return !move.forced; }));
 }
 
+bool Planner::unlikeDevices() const {
+  const Facts* first = nullptr;
+  for (const Facts& facts : facts_) {
+    if (!facts.up) continue;
+    if (first == nullptr) first = &facts;
+    if (facts.cls != first->cls || facts.factor != first->factor) return true;
+  }
+  return false;
+}
+
+// Two plans that may use any device must fit the work where queues have a say, else one.
+std::uint64_t Planner::mostOps() const {
+  const std::uint64_t plans = use_queues && unlikeDevices() ? 2 : 1;
+  return std::max<std::uint64_t>(1, world_.options.work / (plans * passes() * world_.devices.size()));
+}
+
 // The jobs to plan, the shortest rest by weight first.
 std::vector<std::uint32_t> Planner::window() const {
   std::vector<std::pair<double, std::uint32_t>> keys;
@@ -29,8 +45,7 @@ std::vector<std::uint32_t> Planner::window() const {
     if (job.waiting == 0) continue;
     keys.emplace_back(job.report.weight > 0 ? job.work / job.report.weight : kNever, j);
   }
-  const std::uint64_t most =
-      std::max<std::uint64_t>(1, world_.options.work / (passes() * world_.devices.size()));
+  const std::uint64_t most = mostOps();
   if (keys.size() > most) {
     std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(most), keys.end());
     keys.resize(most);
@@ -98,6 +113,9 @@ FuturePlan Planner::plan(const std::vector<std::uint32_t>& last_order, double& k
   };
   Rule rule = Rule::kEarliestEnd;
   consider(shortest, rule);
+  if (use_queues && shortest.size() > 1 && unlikeDevices() && queues_.assign(shortest) &&
+      consider(shortest, Rule::kPriced))
+    rule = Rule::kPriced;
   const std::vector<std::uint32_t> last = joined(last_order, shortest);
   if (affords(last) && last != shortest) consider(last, rule);
   if (affords(shortest) && consider(best.order.empty() ? shortest : best.order, Rule::kLookAhead))
@@ -158,7 +176,8 @@ FuturePlan Planner::limited(const std::vector<std::uint32_t>& order, Rule rule) 
   for (const Move& move : plan.moves) {
     if (!move.forced) moves.push_back(move);
   }
-  std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.gain > b.gain; });
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const Move& a, const Move& b) { return a.worth > b.worth; });
   std::size_t ops = 0;
   for (const std::uint32_t j : order) ops = std::max(ops, first_op_[j] + world_.jobs[j].runs.size());
   may_move_.assign(ops, 0);
@@ -168,202 +187,6 @@ FuturePlan Planner::limited(const std::vector<std::uint32_t>& order, Rule rule) 
   // Ops of one unit move together: one that may carries along those that may not.
   if (plan.freeMoves() > most) plan.value = kNever;
   return plan;
-}
-
-FuturePlan Planner::pass(const std::vector<std::uint32_t>& order, Rule rule) {
-  resetTimes();
-  FuturePlan plan;
-  plan.order = order;
-  double value = 0, latest = world_.now, held_weight = 0;
-  for (const std::uint32_t j : order) {
-    const Job& job = world_.jobs[j];
-    const std::size_t activities = plan.activities.size(), moves = plan.moves.size();
-    const std::vector<double> used = used_;
-    if (!placeJob(j, rule, plan)) {
-      takeBack(activities, plan);
-      plan.moves.resize(moves);
-      plan.held.push_back(j);
-      used_ = used;
-      held_weight += job.report.weight;
-      continue;
-    }
-    double completion = world_.now;
-    for (const double end : end_) completion = std::max(completion, end);
-    latest = std::max(latest, completion);
-    value += job.report.weight * completion;
-  }
-  for (const Move& move : plan.moves) {
-    const Job& job = world_.jobs[move.job];
-    plan.moved_bytes += world_.problem.residentBytes(world_.planOf(job).ops[move.op]);
-  }
-  // A held job ends behind all others at best.
-  plan.value = value + held_weight * 2 * latest + world_.options.move_cost * plan.moved_bytes;
-  return plan;
-}
-
-// Drops what was placed from activity `first` on.
-void Planner::takeBack(std::size_t first, FuturePlan& plan) {
-  const LinkMode mode = world_.problem.modes.link_mode;
-  for (std::size_t k = first; k < plan.activities.size(); ++k) {
-    const Activity& activity = plan.activities[k];
-    if (!(activity.end > activity.start)) continue;
-    if (!activity.send) {
-      device_[activity.to.index()].release(activity.start, activity.end + world_.launch(activity.to));
-    } else if (mode != LinkMode::kFree) {
-      send_[activity.from.index()].release(activity.start, activity.end);
-      (mode == LinkMode::kHalfDuplex ? send_ : receive_)[activity.to.index()].release(activity.start,
-                                                                                      activity.end);
-    }
-  }
-  plan.activities.resize(first);
-}
-
-bool Planner::placeJob(std::uint32_t j, Rule rule, FuturePlan& plan) {
-  const Job& job = world_.jobs[j];
-  const ModelPlan& model = world_.planOf(job);
-  end_.assign(model.ops.size(), 0);
-  there_ = job.there;
-  source_ = job.source;
-  unit_device_.assign(model.units, DeviceId());
-  unit_bytes_.assign(model.units, 0);
-  for (std::uint32_t i = 0; i < model.ops.size(); ++i) {
-    const Run& run = job.runs[i];
-    if (run.state == RunState::kWaiting) {
-      unit_bytes_[model.unit[i]] += world_.problem.residentBytes(model.ops[i]);
-      continue;
-    }
-    end_[i] = run.end;
-    if (run.state == RunState::kRunning) end_[i] = std::max(run.end, world_.now);
-    if (model.shared[model.unit[i]] && world_.devices[run.device.index()].up)
-      unit_device_[model.unit[i]] = run.device;
-    if (run.state != RunState::kRunning) continue;
-    for (const std::uint32_t t : model.outputs[i]) {
-      there_[t * world_.devices.size() + run.device.index()] = end_[i];
-      source_[t] = run.device;
-    }
-  }
-  for (std::uint32_t i = 0; i < model.ops.size(); ++i) {
-    if (job.runs[i].state == RunState::kWaiting && !placeOp(j, i, rule, plan)) return false;
-  }
-  return true;
-}
-
-// When the inputs can be on each device, were all ports free.
-void Planner::findArrivals(const ModelPlan& model, std::uint32_t op) {
-  const std::size_t devices = facts_.size();
-  const Problem& problem = world_.problem;
-  ready_.assign(devices, world_.now);
-  for (const std::uint32_t t : model.inputs[op]) {
-    const double* there = &there_[t * devices];
-    const DeviceId from = source_[t];
-    const double start = std::max(world_.now, there[from.index()]);
-    const TensorId tensor = model.tensors[t];
-    const double single =
-        problem.tensor_matrix[tensor.index()] < 0 ? problem.tensor_seconds[tensor.index()] : std::nan("");
-    for (std::size_t d = 0; d < devices; ++d) {
-      double time = there[d];
-      if (time == kNever)
-        time = start + (single == single ? single : problem.transferSeconds(tensor, from, DeviceId(d)));
-      ready_[d] = std::max(ready_[d], time);
-    }
-  }
-}
-
-double Planner::sendInputs(std::uint32_t j, std::uint32_t op, DeviceId device, FuturePlan& plan) {
-  const ModelPlan& model = world_.planOf(world_.jobs[j]);
-  const std::size_t devices = world_.devices.size();
-  const LinkMode mode = world_.problem.modes.link_mode;
-  double time = world_.now;
-  crossing_.clear();
-  for (const std::uint32_t t : model.inputs[op]) {
-    const double there = there_[t * devices + device.index()];
-    if (there == kNever)
-      crossing_.push_back(t);
-    else
-      time = std::max(time, there);
-  }
-  const auto ready = [&](std::uint32_t t) { return there_[t * devices + source_[t].index()]; };
-  std::stable_sort(crossing_.begin(), crossing_.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return ready(a) < ready(b); });
-  for (const std::uint32_t t : crossing_) {
-    const DeviceId from = source_[t];
-    const double seconds = world_.problem.transferSeconds(model.tensors[t], from, device);
-    double start = std::max(world_.now, ready(t));
-    if (mode != LinkMode::kFree && seconds > 0) {
-      // In half duplex both directions are the same port.
-      Timeline& out = send_[from.index()];
-      Timeline& in = mode == LinkMode::kHalfDuplex ? send_[device.index()] : receive_[device.index()];
-      start = earliestOfBoth(out, in, start, seconds);
-      out.take(start, start + seconds);
-      in.take(start, start + seconds);
-    }
-    there_[t * devices + device.index()] = start + seconds;
-    time = std::max(time, start + seconds);
-    if (!world_.problem.isOrder(model.tensors[t]))
-      plan.activities.push_back({start, start + seconds, j, t, from, device, true});
-  }
-  return time;
-}
-
-bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& plan) {
-  const Job& job = world_.jobs[j];
-  const ModelPlan& model = world_.planOf(job);
-  const OpId op = model.ops[i];
-  const std::size_t classes = world_.problem.cluster.classCount();
-  const double bytes = world_.problem.residentBytes(op);
-  double& reserve = unit_bytes_[model.unit[i]];
-  const DeviceId before = job.runs[i].device, fixed = unit_device_[model.unit[i]];
-  const UnitId unit = world_.problem.unit(op);
-  const auto fits = [&](DeviceId device) {
-    const Facts& facts = facts_[device.index()];
-    return facts.up && world_.problem.allowed(unit, device) && used_[device.index()] + reserve <= facts.limit;
-  };
-  const bool can_stay = before.valid() && fits(before) && (!fixed.valid() || fixed == before);
-  const bool stays =
-      can_stay && (rule == Rule::kKeep || (!may_move_.empty() && !may_move_[first_op_[j] + i]));
-  const double move = world_.options.move_cost * bytes / std::max(job.report.weight, 1e-300);
-  DeviceId best;
-  double best_key = kNever, best_end = kNever, end_before = kNever;
-  findArrivals(model, i);
-  const double* op_seconds = &world_.op_seconds[op.index() * classes];
-  for (std::size_t d = 0; d < facts_.size(); ++d) {
-    const DeviceId device(d);
-    if (stays ? device != before : (fixed.valid() && device != fixed) || !fits(device)) continue;
-    const Facts& facts = facts_[d];
-    const double seconds = op_seconds[facts.cls] * facts.factor;
-    double extra = rule == Rule::kLookAhead ? model.rest[i * classes + facts.cls] : 0;
-    if (can_stay && device != before) extra += move;
-    if (device != before && ready_[d] + seconds + extra >= best_key) continue;
-    double end = ready_[d];
-    if (seconds > 0) end = device_[d].earliest(end, seconds + facts.launch) + seconds;
-    if (device == before) end_before = end;
-    if (best.valid() && !(end + extra < best_key)) continue;
-    best = device;
-    best_key = end + extra;
-    best_end = end;
-  }
-  const std::uint64_t looks = stays ? 1 : world_.devices.size();
-  work_left_ -= std::min(work_left_, looks);
-  if (!best.valid()) return false;
-  const double seconds = world_.seconds(op, best);
-  double start = sendInputs(j, i, best, plan);
-  if (seconds > 0) {
-    start = device_[best.index()].earliest(start, seconds + world_.launch(best));
-    device_[best.index()].take(start, start + seconds + world_.launch(best));
-  }
-  used_[best.index()] += reserve;
-  reserve = 0;
-  if (model.shared[model.unit[i]]) unit_device_[model.unit[i]] = best;
-  end_[i] = start + seconds;
-  for (const std::uint32_t t : model.outputs[i]) {
-    for (std::size_t d = 0; d < world_.devices.size(); ++d) there_[t * world_.devices.size() + d] = kNever;
-    there_[t * world_.devices.size() + best.index()] = end_[i];
-    source_[t] = best;
-  }
-  plan.activities.push_back({start, end_[i], j, i, {}, best, false});
-  if (before.valid() && before != best)
-    plan.moves.push_back({j, i, before, best, end_before == kNever ? 0 : end_before - best_end, !can_stay});
-  return true;
 }
 
 }  // namespace allot::online
