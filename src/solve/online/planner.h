@@ -6,12 +6,12 @@
 // device where it ends first (or where the rest of its path would), in the times left free; sends are placed
 // on ports the same way. Tried are: the last plan's devices; all devices, jobs by shortest rest first; where
 // devices are unlike, the same at the prices of device time that the queues of a min-cost flow give
-// (queue_flow.h): an op also pays what it keeps the jobs waiting that queue for the device; the last plan's
-// order; then exchanges of neighbours in the best order, as far as the work allows. A plan with too many
-// moves is made again with only the moves that gained most. Guarantee: never worse, as predicted, than
-// keeping every device with the shortest rest first. Only as many jobs are planned as the work allows, the
-// shortest first; the others wait for the next plan. A job whose ops find no room is held as a whole, so that
-// no two jobs wait for each other's memory.
+// (queue_flow.h): an op then also pays for the jobs that it keeps waiting in the device's queue; the last
+// plan's order; exchanges of neighbours in the best order, as far as the work allows. A plan with too many
+// moves is made again with only the moves that are worth most.
+// Guarantee: never worse, as predicted, than keeping every device with the shortest rest first.
+// Only as many jobs are planned as the work allows, the shortest first; the others wait for the next plan. A
+// job whose ops find no room is held as a whole, so that no two jobs wait for each other's memory.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,8 @@ QueueFlow::QueueFlow(const World& world) : world_(world), group_of_(world.device
       least = std::min(least, problem.opSeconds(OpId(i), ClassId(c)));
     work[problem.graph.op_model[i].index()] += least;
   }
-  const double longest = *std::max_element(work.begin(), work.end());
+  double longest = 0;
+  for (const double seconds : work) longest = std::max(longest, seconds);
   scale_ = longest > 0 ? kUnits / longest : 1;
   sink_ = flow_.addNode().value();
 }
@@ -53,7 +54,10 @@ bool QueueFlow::updateGroups() {
     while (g < groups_.size() && (groups_[g].cls != cls || groups_[g].factor != factor)) ++g;
     if (g == groups_.size()) {
       groups_.push_back({cls, factor, 0, {}});
-      for (auto& [key, kind] : kinds_) kind.arcs.emplace_back();
+      for (auto& [key, kind] : kinds_) {
+        kind.arcs.emplace_back();
+        kind.priced_seconds.clear();
+      }
     }
     ++groups_[g].devices;
     group_of_[d] = static_cast<std::uint32_t>(g);
@@ -75,7 +79,10 @@ bool QueueFlow::removeGroup(std::size_t group) {
   }
   const auto at = static_cast<std::ptrdiff_t>(group);
   groups_.erase(groups_.begin() + at);
-  for (auto& [key, kind] : kinds_) kind.arcs.erase(kind.arcs.begin() + at);
+  for (auto& [key, kind] : kinds_) {
+    kind.arcs.erase(kind.arcs.begin() + at);
+    kind.priced_seconds.clear();
+  }
   for (std::uint32_t& g : group_of_) {
     if (g != kNone && g > group) --g;
   }
