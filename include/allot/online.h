@@ -5,7 +5,8 @@
 // sum over jobs of weight x completion, as of the goal completion (docs/semantics.md).
 // Method: after every event the jobs are planned one after another, the shortest rest by weight first, each
 // op where it ends first in the times that those before it leave free; other orders and the devices of the
-// plan before are tried too, and the plan of least value is taken (solve/online/planner.h).
+// plan before are tried too, and so are prices of device time from a min-cost flow of waiting jobs to queues,
+// kept and repaired from event to event; the plan of least value is taken (solve/online/planner.h).
 // Guarantee: what runs keeps running, unless its device fails; every op of a job that stays ends exactly
 // once, but for ops whose results were lost with a device, which run again. A re-plan moves at most
 // `max_moves` ops that could have stayed. The same events give the same decisions. An event that makes no
@@ -100,8 +101,8 @@ struct ReplanReport {
 
 class OnlineEngine {
  public:
-  // The problem must be finished, have the goal completion, and outlive the engine. Sends are once per
-  // destination and memory is static; models may not share units or tensors.
+  // The problem must be finished, have the goal completion, and outlive the engine. Memory is static;
+  // models may not share units or tensors.
   static Result<OnlineEngine> create(const Problem& problem, const OnlineOptions& options = {});
   OnlineEngine(OnlineEngine&&) noexcept;
   OnlineEngine& operator=(OnlineEngine&&) noexcept;
