@@ -139,6 +139,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
     }
     std::vector<Row> next(in.size());
     parallelFor(in.size(), budget.threads, [&](std::size_t to) {
+      if (budget.stopped()) return;
       Row row, more, both;
       for (const In& from : in[to]) {
         const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
@@ -177,6 +178,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
     if (keep) kept_.push_back(std::move(rows));
     rows = std::move(next);
   }
+  if (budget.stopped()) return std::nullopt;
   Row end = rows.front();
   if (keep) kept_.push_back(std::move(rows));
   return end;
