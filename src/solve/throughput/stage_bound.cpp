@@ -20,6 +20,8 @@ constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of
 constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
+// Under a work limit: cells that count as one plan.
+constexpr std::uint64_t kCellsPerPlan = 1000;
 // A chain in which nets count at both ends may be this many times worse than the best plan.
 constexpr double kLoss = 2;
 // Moves for each item in search of a better plan near one, and how far from it at first.
@@ -89,11 +91,14 @@ class StageBound {
       const StageUnits units(model_, diagram, count);
       const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget_);
       if (!entries) return;
+      const std::uint64_t cells = sweep.cells();
       const StagePaths paths(*entries, units.all, stages_);
       report(paths.value());
       if (progress_.done() || paths.value() == kInfinity) return;
       tryPath(sweep.stages(paths.best(), units, cutoff(), budget_));
       if (progress_.done()) return;
+      // The next table may have four times as many.
+      if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
       mask = finer(paths.used(), units, StageUnits(model_, diagram, 2 * count));
     }
   }

@@ -63,6 +63,9 @@ class StageSweep {
   std::optional<std::vector<StageEntry>> run(const StageUnits& units, const StageMask* mask, double cutoff,
                                              const Budget& budget);
 
+  // Cells of all tables of the last run.
+  std::size_t cells() const { return cells_; }
+
   // For each of these entries of the last table a stage of that load: the side of every item. Empty when the
   // budget ends it.
   std::vector<std::vector<Side>> stages(std::span<const StageEntry> entries, const StageUnits& units,
@@ -82,6 +85,7 @@ class StageSweep {
 
   const PipelineModel& model_;
   const StageDiagram& diagram_;
+  std::size_t cells_ = 0;
   std::vector<Rest> rest_;              // by node
   std::vector<std::vector<Row>> kept_;  // by layer, the end too; empty where they are too large
 
