@@ -246,5 +246,24 @@ TEST(StageBound, IsNeverAboveTheBestChain) {
   EXPECT_GT(tight, taken / 2);
 }
 
+// Four branches of forty ops have 41^4 ideals and far too many pairs of them, but few items are open at a
+// time.
+TEST(StageBound, ClosesTheGapWherePairsOfIdealsCannotBeListed) {
+  WideOptions options;
+  options.devices = 4;
+  options.transfer = 0.5;
+  const auto problem = branchGraph(4, 40, options);
+  ASSERT_TRUE(problem);
+  RunOptions run;
+  run.threads = 1;
+  run.solver = "linear-dp";
+  const SolveOutcome start = solve(*problem, run);
+  run.solver = "chain";
+  run.gap = 0.01;
+  const SolveOutcome outcome = solve(*problem, run, &start.plan);
+  ASSERT_TRUE(outcome.message.empty()) << outcome.message;
+  EXPECT_LE(outcome.plan.gap(), 0.01);
+}
+
 }  // namespace
 }  // namespace allot

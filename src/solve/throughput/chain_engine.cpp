@@ -35,19 +35,24 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   if (!proof.suitable()) return {SolveEnd::kNotSuitable, ""};
   const bool chain = problem.modes.contiguity == Contiguity::kChain;
   const std::uint64_t most_pairs = budget.work_limit > 0 ? budget.work_limit * 1000 : UINT64_MAX;
-  const double upper = std::min(progress.bestValue(), proof.worstLoad());
+  double upper = std::min(progress.bestValue(), proof.worstLoad());
   // Where there is a bound that costs about a second, only quick proofs go before it.
   const bool by_positions =
       PositionBound::accepts(model) && progress.bestPlan() != nullptr && most_pairs > kFirstPairs;
   ChainProof::Pass end = proof.below(upper, std::min(by_positions ? kQuickPairs : kFirstPairs, most_pairs));
   if (end == ChainProof::Pass::kCut && by_positions && !budget.stopped()) {
     const Budget share = budget.slice(kPositionShare * budget.remainingSeconds());
-    if (!boundByStages(model, model.pools[0].devices.size(), share, progress)) {
-      const PositionBound positions(model, model.pools[0].devices.size(), upper, share);
+    const std::size_t stages = model.pools[0].devices.size();
+    const bool by_stages = boundByStages(model, stages, share, progress);
+    if (!by_stages) {
+      const PositionBound positions(model, stages, upper, share);
       raiseBound(progress, kName, [&](double target) { return positions.refutes(target); });
     }
-    if (progress.done())
-      return {SolveEnd::kFinished, "smaller values refuted by minimum cuts along the work"};
+    if (progress.done()) {
+      return {SolveEnd::kFinished, by_stages ? "smaller values refuted by the least loads of single stages"
+                                             : "smaller values refuted by minimum cuts along the work"};
+    }
+    upper = std::min(upper, progress.bestValue());
     end = proof.below(upper, kFirstPairs);
   }
   if (end == ChainProof::Pass::kCut && chain && !budget.stopped() && most_pairs > kFirstPairs) {

@@ -2,8 +2,9 @@
 //
 // Problem: throughput, every mode.
 // Method: ChainProof. The first try uses the best plan known as cut-off: if no chain is below it, that plan
-// is optimal and one pass has proved it. Where that would take long, the bound by positions comes first
-// (position_bound.h), then cut-offs rise from the lower bound.
+// is optimal and one pass has proved it. Where that would take long, bounds from the least loads of single
+// stages come first (stage_bound.h), or from positions where the graph is too wide for those
+// (position_bound.h); then cut-offs rise from the lower bound.
 // Guarantee under `chain`: exhausted = no chain is better than the plan reported; otherwise the bound
 // reported holds. by-link transfers: the model's loads are lower bounds, so its answers are bounds and its
 // chain is offered as a plan. Under `convex` and `none` only the first try is made, for its plan.

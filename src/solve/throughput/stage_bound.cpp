@@ -20,6 +20,10 @@ constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of
 constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
+// Under a work limit: cells that count as one plan.
+constexpr std::uint64_t kCellsPerPlan = 1000;
+// A chain in which nets count at both ends may be this many times worse than the best plan.
+constexpr double kLoss = 2;
 // Moves for each item in search of a better plan near one, and how far from it at first.
 constexpr std::uint64_t kNearMoves = 1000;
 constexpr double kNearHeat = 0.03;
@@ -71,7 +75,7 @@ class StageBound {
     std::vector<double> cut(units.all + 1, kInfinity);
     for (const StageEntry& entry : *entries) cut[entry.to] = entry.load;
     std::vector<StageEntry> wanted;
-    for (const std::uint32_t at : cheapestBoundaries(cut, units.unit, stages_))
+    for (const std::uint32_t at : cheapestBoundaries(cut, units.unit, stages_, kLoss * progress_.bestValue()))
       wanted.push_back({0, at, cut[at]});
     std::vector<Held> boundaries;
     for (const auto& sides : sweep.stages(wanted, units, progress_.bestValue(), budget_))
@@ -87,17 +91,20 @@ class StageBound {
       const StageUnits units(model_, diagram, count);
       const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget_);
       if (!entries) return;
+      const std::uint64_t cells = sweep.cells();
       const StagePaths paths(*entries, units.all, stages_);
       report(paths.value());
       if (progress_.done() || paths.value() == kInfinity) return;
       tryPath(sweep.stages(paths.best(), units, cutoff(), budget_));
       if (progress_.done()) return;
+      // The next table may have four times as many.
+      if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
       mask = finer(paths.used(), units, StageUnits(model_, diagram, 2 * count));
     }
   }
 
   // The pairs of finer units that the allowed pairs may have become.
-  static StageMask finer(const StageMask& known, const StageUnits& units, const StageUnits& finer) {
+  StageMask finer(const StageMask& known, const StageUnits& units, const StageUnits& finer) const {
     // The work of an ideal lies between those of its units with the least and the most rest.
     std::vector<std::int64_t> first, last;
     for (std::uint32_t i = 0; i <= finer.all; ++i) {
@@ -106,10 +113,11 @@ class StageBound {
       first.push_back(static_cast<std::int64_t>(std::floor(least / units.unit)) - 1);
       last.push_back(static_cast<std::int64_t>(std::ceil(most / units.unit)) + 1);
     }
+    const double most_work = cutoff() + finer.most_rest - finer.least_rest;
     StageMask mask(finer.all);
     for (std::uint32_t i = 0; i <= finer.all; ++i) {
       if (!known.any(first[i], last[i], 0, units.all)) continue;
-      for (std::uint32_t j = i; j <= finer.all; ++j) {
+      for (std::uint32_t j = i; j <= finer.all && finer.unit * (j - i) <= most_work; ++j) {
         if (known.any(first[i], last[i], first[j], last[j])) mask.allow(i, j);
       }
     }

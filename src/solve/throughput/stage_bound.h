@@ -4,13 +4,13 @@
 // training load, no replicas; graphs whose ideals are too many to list, but with few items open at a time
 // (stage_order.h).
 // Method: plans first: the cheapest ideal for every number of units of work, and the best chain when each
-// stage pays for all that its two ideals cut. Then bounds: a table of the least load of a stage between any
-// two labels of ideals (stage_sweep.h) and the best path over labels. Neighbouring stages of a path agree in
-// the label of the ideal between them, not in the ideal. So labels become finer: more units, or marks of
-// items that tell the two ideals apart, until time runs out or the path is worth as much as the best plan.
-// Stages that no path below the best plan uses are dropped on the way. Each path is tried as a plan, too.
-// Guarantee: bounds hold for every plan under the modes above. Complexity: that of stage_sweep.h, some ten
-// times. Out of time: the best bound so far.
+// stage pays for all that its two ideals cut. Then bounds: a table of the least load of a stage between
+// ideals of any two numbers of units (stage_sweep.h), and the path over units whose largest load is least.
+// Neighbouring stages of a path agree in the units of the ideal between them, not in the ideal. So units
+// become finer until time runs out or no path is below the best plan; stages that no such path uses are
+// dropped on the way. The ideals of each path are tried as boundaries of a plan, too.
+// Guarantee: bounds hold for every plan under the modes above. Complexity: that of stage_sweep.h for each
+// halving of the units. Out of time: the best bound so far.
 #pragma once
 
 #include "allot/solve.h"

@@ -156,7 +156,7 @@ StageDiagram::StageDiagram(const PipelineModel& model, std::vector<std::uint32_t
     }
     states.swap(found);
     layer_begin.push_back(layer_begin.back() + states.size());
-    if (layer_begin.back() > kMostNodes) return;
+    if (layer_begin.back() > (work_counts ? kMostNodes : kMostIdealNodes)) return;
   }
   arcs.resize(layer_begin.back());
   prune(limit);

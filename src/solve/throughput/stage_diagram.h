@@ -7,8 +7,9 @@
 // know of the first i: where each open item is (what follows it is not before it) and which open nets are
 // paid. A path from the root to the end is a pair of ideals, the costs of its arcs add up to its load.
 // Assumption: one pool. Guarantee: every stage with a load of at most `limit` has a path of that cost, or
-// less where sending and receiving cost different. `built` is false where there are more than kMostNodes.
-// Complexity: O(nodes * nets of an item); nodes grow exponentially with the items that are open at once.
+// less where sending and receiving cost different. `built` is false where there are more nodes than
+// kMostNodes (of ideals, fewer). Complexity: O(nodes * nets of an item); nodes grow exponentially with the
+// items that are open at once.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ class StageDiagram {
   // Ideals are stages that nothing comes before, and their work costs nothing.
   enum class Paths : std::uint8_t { kStages, kIdeals };
   static constexpr std::uint32_t kNoNode = UINT32_MAX;
-  static constexpr std::size_t kMostNodes = 4'000'000;
+  // There are many times more stages than ideals: where those are too many it shows early.
+  static constexpr std::size_t kMostNodes = 2'000'000, kMostIdealNodes = kMostNodes / 8;
 
   struct Arc {
     std::uint32_t to = kNoNode;  // node of the next layer, counted from its first

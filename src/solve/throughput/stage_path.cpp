@@ -62,7 +62,8 @@ StageMask StagePaths::used() const {
   return mask;
 }
 
-std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, double unit, std::size_t stages) {
+std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, double unit, std::size_t stages,
+                                              double limit) {
   const std::size_t n = cut.size();
   std::vector<double> load(n, kInfinity), next;
   load[0] = 0;
@@ -73,8 +74,10 @@ std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, doubl
     for (std::uint32_t i = 0; i < n; ++i) {
       if (load[i] == kInfinity) continue;
       for (std::uint32_t j = i + 1; j < n; ++j) {
-        const double here = std::max(load[i], unit * (j - i) + cut[i] + cut[j]);
-        if (here >= next[j]) continue;
+        const double begun = unit * (j - i) + cut[i];
+        if (begun >= limit) break;
+        const double here = std::max(load[i], begun + cut[j]);
+        if (here >= limit || here >= next[j]) continue;
         next[j] = here;
         from[j] = i;
       }
@@ -82,6 +85,7 @@ std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, doubl
     load.swap(next);
   }
   std::vector<std::uint32_t> boundaries;
+  if (load[n - 1] == kInfinity) return boundaries;
   auto at = static_cast<std::uint32_t>(n - 1);
   for (std::size_t b = stages; b > 0; --b) {
     if (via[b - 1][at] == UINT32_MAX) continue;

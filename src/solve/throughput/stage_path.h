@@ -1,12 +1,10 @@
 // Paths over units of work: chains of stages in which neighbours agree in the units of the ideal between.
 //
-// Problem: given stages by the units of their ideals, the path of at most k stages from nothing to
-// everything whose largest load is least; and which stages a path within a limit
-// can use. Method: dynamic programming over the number of stages, from both ends. Complexity: O(stages of the
-// table * k) time, O(units * k) space.
+// Problem: given stages by the units of their ideals, the path of at most k stages from nothing to everything
+// whose largest load is least; and which stages a path can use. Method: dynamic programming over the number
+// of stages, from both ends. Complexity: O(stages of the table * k) time, O(units * k) space.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,7 +34,8 @@ class StagePaths {
 };
 
 // The boundaries (in units) of the cheapest chain when a stage from i to j costs (j - i) units of work,
-// cut[i] and cut[j]. Complexity: O(units^2 * stages).
-std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, double unit, std::size_t stages);
+// cut[i] and cut[j]; empty when one of its stages costs `limit` or more. Complexity: O(units^2 * stages).
+std::vector<std::uint32_t> cheapestBoundaries(std::span<const double> cut, double unit, std::size_t stages,
+                                              double limit);
 
 }  // namespace allot

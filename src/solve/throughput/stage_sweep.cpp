@@ -105,7 +105,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
   measureRest(units);
   const std::size_t most_cells = budget.memory_bytes / 8 / sizeof(Cell), most_kept = 2 * most_cells;
   bool keep = true;
-  std::size_t kept_cells = 0;
+  cells_ = 0;
   const auto useful = [&](const Cell& cell, std::size_t node) {
     if (cell.load + diagram_.least_after[node] > cutoff) return false;
     if (mask == nullptr) return true;
@@ -139,6 +139,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
     }
     std::vector<Row> next(in.size());
     parallelFor(in.size(), budget.threads, [&](std::size_t to) {
+      if (budget.stopped()) return;
       Row row, more, both;
       for (const In& from : in[to]) {
         const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
@@ -169,14 +170,15 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
     std::size_t cells = 0;
     for (const Row& row : next) cells += row.size();
     if (cells > most_cells) return std::nullopt;
-    kept_cells += cells;
-    if (kept_cells > most_kept) {
+    cells_ += cells;
+    if (cells_ > most_kept) {
       keep = false;
       kept_.clear();
     }
     if (keep) kept_.push_back(std::move(rows));
     rows = std::move(next);
   }
+  if (budget.stopped()) return std::nullopt;
   Row end = rows.front();
   if (keep) kept_.push_back(std::move(rows));
   return end;

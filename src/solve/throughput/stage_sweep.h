@@ -5,9 +5,9 @@
 // b units. A chain of stages then is a path over units, so that paths bound chains from below; the finer the
 // units, the closer. Method: dynamic programming over the paths of a StageDiagram, a table of pairs of units
 // for each node. Pairs that a mask rules out, and loads above a cut-off, are dropped as soon as that is
-// certain. Guarantee: every stage of a load at most the cut-off
-// whose units the mask allows is in the table, with its load or less. Complexity: O(nodes * pairs of units)
-// time, one layer of it as space. Out of time or memory: no answer.
+// certain. Guarantee: every stage of a load at most the cut-off whose units the mask allows is in the table,
+// with its load or less. Complexity: O(nodes * pairs of units) time and space, or space for one layer and
+// twice the time where that is too much. Out of time or memory: no answer.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,7 @@ namespace allot {
 
 // Work in whole units.
 struct StageUnits {
-  static constexpr std::size_t kMost = 1 << 15;
-
-  // About `count` units for the work of all items.
+  // About `count` units, fewer than 2^16, for the work of all items.
   StageUnits(const PipelineModel& model, const StageDiagram& diagram, std::size_t count);
 
   double unit = 0;                  // seconds
@@ -65,6 +63,9 @@ class StageSweep {
   std::optional<std::vector<StageEntry>> run(const StageUnits& units, const StageMask* mask, double cutoff,
                                              const Budget& budget);
 
+  // Cells of all tables of the last run.
+  std::size_t cells() const { return cells_; }
+
   // For each of these entries of the last table a stage of that load: the side of every item. Empty when the
   // budget ends it.
   std::vector<std::vector<Side>> stages(std::span<const StageEntry> entries, const StageUnits& units,
@@ -84,8 +85,10 @@ class StageSweep {
 
   const PipelineModel& model_;
   const StageDiagram& diagram_;
+  std::size_t cells_ = 0;
   std::vector<Rest> rest_;              // by node
   std::vector<std::vector<Row>> kept_;  // by layer, the end too; empty where they are too large
+
   static std::uint32_t shift(std::uint32_t units, std::size_t side) {
     return side == 0 ? units << 16 | units : side == 1 ? units : 0;
   }
