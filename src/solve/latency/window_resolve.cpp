@@ -8,7 +8,7 @@ namespace {
 constexpr double kBetter = 1e-9;  // a value is better by this share at least
 // Partial schedules kept in each round of a search, and ops freed: both grow while nothing gets better.
 constexpr std::size_t kFirstWidth = 30;
-constexpr std::uint32_t kFirstSize = 16, kMoreOps = 4, kMost = 40;
+constexpr std::uint32_t kFirstSize = 16, kMoreOps = 4, kMostLevel = 6;
 constexpr std::uint32_t kMostAround = 60;  // ops of the stretch around a branch
 
 }  // namespace
@@ -36,23 +36,21 @@ double WindowResolver::improve(Sequence& sequence, std::uint64_t states, const B
   look(sequence);
   sortByStart(sequence);
   const auto over = [&] { return states_ >= most || budget.stopped(); };
-  for (width_ = kFirstWidth, size_ = kFirstSize; !over();) {
+  for (std::uint32_t level = 0; level <= kMostLevel && !over();) {
+    width_ = kFirstWidth << level;
+    size_ = std::min(kFirstSize + level * kMoreOps, n_);
     bool better = false;
-    const auto passes = n_ <= size_ ? 1u : 2 * n_ / size_;
-    for (std::uint32_t i = 0; i < passes && !over(); ++i) {
-      // Every other time a window, from the front on, and a branch.
-      const std::uint32_t begin = std::min(i * size_ / 2, n_ - std::min(n_, size_));
+    for (std::uint32_t i = 0; i < 2 * n_ / size_ && !over(); ++i) {
+      // A window, from the front on, and a branch in turn.
+      const std::uint32_t begin = std::min(i * size_ / 2, n_ - size_);
       std::fill(freed_.begin(), freed_.end(), 1);
-      better |= tryPart(sequence, begin, std::min(n_, begin + size_), budget);
+      better |= tryPart(sequence, begin, begin + size_, budget);
       if (critical_.empty() || over()) continue;
       const auto branch =
           freeBranch(sequence, critical_[random.below(static_cast<std::uint32_t>(critical_.size()))]);
       better |= tryPart(sequence, branch.first, branch.second, budget);
     }
-    if (better) continue;
-    if (size_ >= n_ && width_ > 16 * kFirstWidth) break;
-    width_ *= 2;
-    size_ = std::min(size_ + kMoreOps, kMost);
+    if (!better) ++level;
   }
   return value_;
 }
