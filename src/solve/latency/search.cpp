@@ -282,6 +282,7 @@ class ScheduleSearch {
     }
     parallelFor(tasks.size(), budget_.threads, [&](std::size_t i) {
       Task& task = tasks[i];
+      if (budget_.stopped()) return;
       Random random(budget_.seed, (std::uint64_t{round} << 20) + i);
       if (!task.ports) {
         SearchRange free = range_;

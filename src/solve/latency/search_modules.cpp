@@ -182,6 +182,7 @@ class ModuleSearch {
                             static_cast<double>(planned));
     parallelFor(tasks.size(), budget_.threads, [&](std::size_t i) {
       const Task& task = tasks[i];
+      if (budget_.stopped()) return;
       const Module& module = modules_[task.module];
       const AnnealResult& known = module.best[task.in * devices_ + task.out];
       Annealer annealer(model_, module.range);
