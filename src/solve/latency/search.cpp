@@ -25,11 +25,11 @@ constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
 // Placements for tight memory: runs, moves of each by op and in all, share of the time of each.
-constexpr std::uint64_t kSerialRuns = 3, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
-constexpr double kSerialShare = 0.1;
+constexpr std::uint64_t kSerialRuns = 2, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
+constexpr double kSerialShare = 0.15;
 constexpr double kFarStart = 1.2;  // where memory binds, starts this much longer than the best are left out
 constexpr double kMostResolve = 3, kLeastResolve = 0.5;  // work on parts, in that of annealing one chain
-constexpr double kStartShare = 0.4;                    // of the time, at most, for the first round
+constexpr double kStartShare = 0.4;                      // of the time, at most, for the first round
 constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 constexpr std::array kPortPrices{0.0, 1.0, 4.0};
@@ -103,7 +103,6 @@ class ScheduleSearch {
   Neighbourhood scratch_;
   Decoder recorder_;
   ElitePool pool_;
-  bool resolve_;                  // parts of what was annealed are solved again
   std::vector<Sequence> starts_;  // the best plan so far first
   std::uint64_t moves_ = 0;
   bool by_clock_ = false;
