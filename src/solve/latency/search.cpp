@@ -28,7 +28,7 @@ constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes w
 constexpr std::uint64_t kSerialRuns = 2, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
 constexpr double kSerialShare = 0.15;
 constexpr double kFarStart = 1.2;  // where memory binds, starts this much longer than the best are left out
-constexpr double kMostResolve = 3, kLeastResolve = 0.5;  // work on parts, in that of annealing one chain
+constexpr double kMostResolve = 3, kLeastResolve = 0.1;  // work on parts, in that of annealing one chain
 constexpr double kStartShare = 0.4;                      // of the time, at most, for the first round
 constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
@@ -317,7 +317,7 @@ class ScheduleSearch {
   }
 
   double seconds_per_round_ = 0;
-  double resolve_share_ = kMostResolve;  // work on parts that are solved again, in that of annealing
+  double resolve_share_ = 1;  // work on parts that are solved again, in that of annealing
 
   // A move costs a pass over a part of the schedule, a partial schedule one over the devices of a window.
   double statesLikeMove() const {
