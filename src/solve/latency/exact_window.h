@@ -51,8 +51,9 @@ struct ExactWindow {
   double time(std::size_t op, std::size_t device) const { return seconds[op * devices + device]; }
 };
 
-// The window of these ops of a model (ascending): nets among them only, nothing done, everything free at 0,
-// no tails, no memory. Nets without time that are implied by the order of ops stay, as they carry precedence.
+// The window of these ops of a model (each behind its producers): nets among them only, nothing done,
+// everything free at 0, no tails, no memory. Nets without time that are implied by the order of ops stay, as
+// they carry precedence.
 ExactWindow windowOf(const ScheduleModel& model, const std::vector<std::uint32_t>& ops);
 
 struct WindowLimits {

@@ -25,12 +25,11 @@ constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
 // Placements for tight memory: runs, moves of each by op and in all, share of the time of each.
-constexpr std::uint64_t kSerialRuns = 3, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
-constexpr double kSerialShare = 0.1;
+constexpr std::uint64_t kSerialRuns = 2, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
+constexpr double kSerialShare = 0.15;
 constexpr double kFarStart = 1.2;  // where memory binds, starts this much longer than the best are left out
-// Partial schedules by move of annealing when parts are solved again, and its share of a round by the clock.
-constexpr double kStatesPerMove = 0.5, kResolveShare = 0.5;
-constexpr double kStartShare = 0.4;  // of the time, at most, for the first round
+constexpr double kMostResolve = 3, kLeastResolve = 0.1;  // work on parts, in that of annealing one chain
+constexpr double kStartShare = 0.4;                      // of the time, at most, for the first round
 constexpr double kHottest = 0.01;  // of one chain in every other round: out of what the starts have in common
 constexpr std::array kPrices{0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0};
 constexpr std::array kPortPrices{0.0, 1.0, 4.0};
@@ -104,7 +103,6 @@ class ScheduleSearch {
   Neighbourhood scratch_;
   Decoder recorder_;
   ElitePool pool_;
-  bool resolve_;                  // parts of what was annealed are solved again
   std::vector<Sequence> starts_;  // the best plan so far first
   std::uint64_t moves_ = 0;
   bool by_clock_ = false;
@@ -268,6 +266,7 @@ class ScheduleSearch {
   // True when a better plan was found.
   bool runRound(std::vector<Task> tasks, std::uint32_t round) {
     std::vector<AnnealResult> results(tasks.size());
+    std::vector<double> annealed(tasks.size(), kInfinity);
     const double began = budget_.elapsedSeconds();
     if (budget_.work_limit > 0) {
       std::uint64_t planned = 0;
@@ -282,6 +281,7 @@ class ScheduleSearch {
     }
     parallelFor(tasks.size(), budget_.threads, [&](std::size_t i) {
       Task& task = tasks[i];
+      if (budget_.stopped()) return;
       Random random(budget_.seed, (std::uint64_t{round} << 20) + i);
       if (!task.ports) {
         SearchRange free = range_;
@@ -293,15 +293,18 @@ class ScheduleSearch {
         task.start = std::move(result.sequence);
       }
       AnnealPlan plan = task.plan;
-      if (task.resolve) plan.seconds *= 1 - kResolveShare;
+      if (task.resolve) plan.seconds /= 1 + resolve_share_;
       results[i] = Annealer(model_, range_).run(std::move(task.start), plan, budget_, random);
-      if (!task.resolve || !(results[i].value < kInfinity)) return;
+      annealed[i] = results[i].value;
+      if (!task.resolve || !(annealed[i] < kInfinity)) return;
       WindowResolver resolver(model_, range_);
-      const auto states = static_cast<std::uint64_t>(kStatesPerMove * static_cast<double>(plan.moves));
-      results[i].value = resolver.improve(results[i].sequence, states,
-                                          budget_.slice(task.plan.seconds * kResolveShare), random);
+      const double states = resolve_share_ * static_cast<double>(plan.moves) * statesLikeMove();
+      const double seconds = plan.seconds < kInfinity ? task.plan.seconds - plan.seconds : kInfinity;
+      results[i].value = resolver.improve(results[i].sequence, static_cast<std::uint64_t>(states),
+                                          budget_.slice(seconds), random);
       results[i].moves += resolver.states();
     });
+    if (tasks.front().resolve) shareOut(*std::min_element(annealed.begin(), annealed.end()), results);
     std::size_t best = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       moves_ += results[i].moves;
@@ -314,6 +317,21 @@ class ScheduleSearch {
   }
 
   double seconds_per_round_ = 0;
+  double resolve_share_ = 1;  // work on parts that are solved again, in that of annealing
+
+  // A move costs a pass over a part of the schedule, a partial schedule one over the devices of a window.
+  double statesLikeMove() const {
+    return static_cast<double>(model_.opCount()) / static_cast<double>(20 * model_.devices * model_.devices);
+  }
+
+  // More for what gained more in this round: annealing, or the parts that were solved again after it.
+  void shareOut(double annealed, const std::vector<AnnealResult>& results) {
+    double resolved = annealed;
+    for (const AnnealResult& result : results) resolved = std::min(resolved, result.value);
+    const double by_annealing = pool_[0].value - annealed;
+    const double factor = annealed - resolved > resolve_share_ * by_annealing ? 2 : 0.5;
+    resolve_share_ = std::clamp(resolve_share_ * factor, kLeastResolve, kMostResolve);
+  }
 
   void rounds() {
     std::uint64_t moves = kFirstMoves * model_.opCount();
@@ -348,7 +366,7 @@ class ScheduleSearch {
         tasks.push_back({std::move(start),
                          {moves, chain == 2 && round % 2 == 1 ? kHottest : kHot[chain], 1e-5, seconds},
                          true,
-                         WindowResolver::applies(model_)});
+                         chain == 0 && WindowResolver::applies(model_)});
       }
       idle = runRound(std::move(tasks), round) ? 0 : idle + 1;
       if (seconds < kInfinity) by_clock_ = true;

@@ -13,7 +13,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kFirstMoves = 100;  // by op, pair and round; doubled from round to round
 constexpr double kHot = 0.1, kWarm = 0.01, kCold = 5e-4;  // temperatures from a start and from a good plan
 constexpr double kMargin = 0.08, kLeastMargin = 0.004;    // how far from the best path a pair may lie
-constexpr double kStatesPerMove = 0.5;  // partial schedules when parts of what was annealed are solved again
+// Parts of what was annealed are solved again for the pairs of the best path: partial schedules by move.
+constexpr double kStatesPerMove = 0.5;
 constexpr std::uint32_t kPatience = 7;  // rounds without a better plan
 
 struct Module {
@@ -86,6 +87,8 @@ class ModuleSearch {
   std::vector<Module> modules_;     // the last one has no barrier at its end
   std::vector<std::size_t> shape_;  // by module
   double best_value_ = kInfinity, path_value_ = kInfinity;
+  std::vector<Task> path_;  // pairs of the best path, by module
+  bool resolve_ = WindowResolver::applies(model_);
   ModuleSearchEnd end_;
 
   std::vector<Task> tasksOf(std::uint32_t round, double margin) const {
@@ -159,6 +162,10 @@ class ModuleSearch {
     }
   }
 
+  bool onPath(const Task& task) const {
+    return !path_.empty() && path_[task.module].in == task.in && path_[task.module].out == task.out;
+  }
+
   // False when the clock ended it.
   bool runRound(const std::vector<Task>& tasks, std::uint32_t round, std::uint64_t moves_per_op) {
     std::vector<AnnealResult> results(tasks.size());
@@ -175,6 +182,7 @@ class ModuleSearch {
                             static_cast<double>(planned));
     parallelFor(tasks.size(), budget_.threads, [&](std::size_t i) {
       const Task& task = tasks[i];
+      if (budget_.stopped()) return;
       const Module& module = modules_[task.module];
       const AnnealResult& known = module.best[task.in * devices_ + task.out];
       Annealer annealer(model_, module.range);
@@ -196,7 +204,7 @@ class ModuleSearch {
         if (next.value < result.value) result = std::move(next);
         result.moves = made;
       }
-      if (!WindowResolver::applies(model_) || !(result.value < kInfinity)) return;
+      if (!resolve_ || !onPath(task) || !(result.value < kInfinity)) return;
       WindowResolver resolver(model_, module.range);
       if (module.has_in) resolver.pin(0);
       if (module.has_out) resolver.pin(module.range.last - module.range.first - 1);
@@ -251,10 +259,12 @@ class ModuleSearch {
     joined.device.resize(model_.opCount());
     std::vector<std::uint32_t> order;
     std::vector<const Sequence*> parts(count);
+    path_.resize(count);
     std::uint32_t last = 0;
     for (std::size_t m = count; m-- > 0;) {
       const std::uint32_t in = from[(m + 1) * devices_ + last];
       parts[m] = &modules_[m].best[in * devices_ + last].sequence;
+      path_[m] = {static_cast<std::uint32_t>(m), in, last};
       last = in;
     }
     for (std::size_t m = 0; m < count; ++m) {

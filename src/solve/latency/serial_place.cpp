@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace allot {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPoll = 1024;
 constexpr double kHot = 0.01, kCold = 1e-5;  // temperatures as shares of the start's value
 constexpr std::uint32_t kWatch = 256;        // accepted moves after which the price of memory is looked at
@@ -78,7 +80,7 @@ Sequence SerialPlacer::run(Sequence start, std::uint64_t moves, const Budget& bu
   double value = 0;
   for (std::size_t op = 0; op < model_.opCount(); ++op) value += model_.time(op, sequence.device[op]);
   for (std::uint32_t net = 0; net < model_.netCount(); ++net) value += net_cost_[net] = netCost(net);
-  const double scale = value;
+  const double scale = value, whole = budget.remainingSeconds();
   Sequence best = sequence;
   double best_value = value, overflow = neighbourhood_.overflow();
   double weight = price_, temperature = 0;
@@ -86,7 +88,8 @@ Sequence SerialPlacer::run(Sequence start, std::uint64_t moves, const Budget& bu
   for (std::uint64_t move = 0; move < moves; ++move) {
     if (move % kPoll == 0) {
       if (budget.stopped()) break;
-      const double share = static_cast<double>(move) / static_cast<double>(moves);
+      double share = static_cast<double>(move) / static_cast<double>(moves);
+      if (whole < kInfinity) share = std::max(share, 1 - budget.remainingSeconds() / whole);
       temperature = scale * kHot * std::pow(kCold / kHot, share);
     }
     neighbourhood_.propose(random);

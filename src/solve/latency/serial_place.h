@@ -6,7 +6,8 @@
 // ops
 //   it moves, so it is far cheaper than a pass over a schedule. Memory above the limits has a price that
 //   rises while nothing fits and falls while all does.
-// Guarantee: heuristic; the result fits. The start is returned where nothing better was met.
+// Guarantee: heuristic; the result fits. The start is returned where nothing better was met. Where the budget
+//   ends before the moves are made, it cools by the clock.
 #pragma once
 
 #include "allot/solve.h"

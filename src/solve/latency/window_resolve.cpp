@@ -8,7 +8,7 @@ namespace {
 constexpr double kBetter = 1e-9;  // a value is better by this share at least
 // Partial schedules kept in each round of a search, and ops freed: both grow while nothing gets better.
 constexpr std::size_t kFirstWidth = 30;
-constexpr std::uint32_t kFirstSize = 16, kMoreOps = 4, kMost = 40;
+constexpr std::uint32_t kFirstSize = 16, kMoreOps = 4, kMostLevel = 6;
 constexpr std::uint32_t kMostAround = 60;  // ops of the stretch around a branch
 
 }  // namespace
@@ -36,23 +36,21 @@ double WindowResolver::improve(Sequence& sequence, std::uint64_t states, const B
   look(sequence);
   sortByStart(sequence);
   const auto over = [&] { return states_ >= most || budget.stopped(); };
-  for (width_ = kFirstWidth, size_ = kFirstSize; !over();) {
+  for (std::uint32_t level = 0; level <= kMostLevel && !over();) {
+    width_ = kFirstWidth << level;
+    size_ = std::min(kFirstSize + level * kMoreOps, n_);
     bool better = false;
-    const auto passes = n_ <= size_ ? 1u : 2 * n_ / size_;
-    for (std::uint32_t i = 0; i < passes && !over(); ++i) {
-      // Every other time a window, from the front on, and a branch.
-      const std::uint32_t begin = std::min(i * size_ / 2, n_ - std::min(n_, size_));
+    for (std::uint32_t i = 0; i < 2 * n_ / size_ && !over(); ++i) {
+      // A window, from the front on, and a branch in turn.
+      const std::uint32_t begin = std::min(i * size_ / 2, n_ - size_);
       std::fill(freed_.begin(), freed_.end(), 1);
-      better |= tryPart(sequence, begin, std::min(n_, begin + size_), budget);
+      better |= tryPart(sequence, begin, begin + size_, budget);
       if (critical_.empty() || over()) continue;
       const auto branch =
           freeBranch(sequence, critical_[random.below(static_cast<std::uint32_t>(critical_.size()))]);
       better |= tryPart(sequence, branch.first, branch.second, budget);
     }
-    if (better) continue;
-    if (size_ >= n_ && width_ > 16 * kFirstWidth) break;
-    width_ *= 2;
-    size_ = std::min(size_ + kMoreOps, kMost);
+    if (!better) ++level;
   }
   return value_;
 }
@@ -159,126 +157,139 @@ void WindowResolver::findBehind(const Sequence& sequence) {
   }
 }
 
+// Whether the transfer was made for an op before this position.
+bool WindowResolver::sentBefore(const Sequence& sequence, const NetTransfer& transfer,
+                                std::uint32_t begin) const {
+  const auto readers = model_.net_consumers[transfer.net];
+  return std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
+    return reader < range_.last && sequence.position[reader - range_.first] < begin &&
+           sequence.device[reader - range_.first] == transfer.to;
+  });
+}
+
+// First what is read and done at entry, then the ops of the stretch in their order.
 ExactWindow WindowResolver::windowFor(const Sequence& sequence, std::uint32_t begin,
                                       std::uint32_t end) const {
-  const std::uint32_t first = range_.first;
-  const auto positionOf = [&](std::uint32_t op) { return sequence.position[op - first]; };
-  const auto inside = [&](std::uint32_t op) {
-    return op >= first && op < range_.last && positionOf(op) >= begin && positionOf(op) < end;
-  };
   std::vector<std::uint32_t> ops;
   for (std::uint32_t p = begin; p < end; ++p) {
-    const std::uint32_t op = first + sequence.order[p];
-    ops.push_back(op);
-    for (const std::uint32_t net : model_.inputs[op]) {
-      const std::uint32_t producer = model_.net_producer[net];
-      if (producer >= first && positionOf(producer) < begin) ops.push_back(producer);
+    for (const std::uint32_t producer : model_.before[range_.first + sequence.order[p]]) {
+      if (producer >= range_.first && sequence.position[producer - range_.first] < begin)
+        ops.push_back(producer);
     }
   }
   std::sort(ops.begin(), ops.end());
   ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+  const std::size_t done = ops.size();
+  for (std::uint32_t p = begin; p < end; ++p) ops.push_back(range_.first + sequence.order[p]);
   ExactWindow window = windowOf(model_, ops);
   if (ops.size() > ExactWindow::kMaxOps) return window;
   if (!range_.ports) window.link_mode = LinkMode::kFree;
-  const bool ports = window.link_mode != LinkMode::kFree;
-
-  // What the devices and ports do before, and the first op of each device behind.
-  std::vector<std::uint32_t> next(devices_, kNone);
+  for (std::size_t i = 0; i < done; ++i) {
+    window.done_on[i] = sequence.device[ops[i] - range_.first];
+    window.done_at[i] = endOf(ops[i] - range_.first);
+  }
   for (std::uint32_t p = 0; p < begin; ++p) {
     const std::uint32_t op = sequence.order[p], on = sequence.device[op];
     if (decoder_.seconds(op, on) > 0) window.device_free[on] = endOf(op) + model_.launch[on];
   }
+  setPlaces(window, sequence, begin, end);
+  setTails(window, sequence, end);
+  setNets(window, sequence, begin);
+  return window;
+}
+
+// Only freed units that lie inside as a whole may change devices, as far as memory goes.
+void WindowResolver::setPlaces(ExactWindow& window, const Sequence& sequence, std::uint32_t begin,
+                               std::uint32_t end) const {
+  if (memory_) {
+    window.memory = model_.memory;
+    for (std::size_t d = 0; d < devices_; ++d) window.memory[d] -= used_[d];
+    window.unit_bytes.assign(window.opCount(), 0);
+  }
+  const auto isFree = [&](std::uint32_t member) {
+    if (member < range_.first || member >= range_.last) return false;
+    const std::uint32_t p = sequence.position[member - range_.first];
+    return p >= begin && p < end && freed_[member - range_.first];
+  };
+  for (std::size_t i = 0; i < window.opCount(); ++i) {
+    if (window.done_on[i] != ExactWindow::kToDo) continue;
+    const std::uint32_t op = window.source_op[i] - range_.first, unit = model_.unit[window.source_op[i]];
+    const auto members = model_.unit_ops[unit];
+    const bool fixed = pinned_[unit] || !std::all_of(members.begin(), members.end(), isFree);
+    for (std::uint32_t d = 0; d < devices_; ++d) {
+      const bool may = !fixed || d == sequence.device[op];
+      window.seconds[i * devices_ + d] = may ? decoder_.seconds(op, d) : kCannotRun;
+    }
+    if (!memory_ || fixed || members.front() != window.source_op[i]) continue;
+    window.unit_bytes[window.unit[i]] = model_.unit_bytes[unit];
+    window.memory[sequence.device[op]] += model_.unit_bytes[unit];
+  }
+}
+
+// What must follow an op behind the stretch: its readers there, and what its device runs there first.
+void WindowResolver::setTails(ExactWindow& window, const Sequence& sequence, std::uint32_t end) const {
+  std::vector<std::uint32_t> next(devices_, kNone);
   for (std::uint32_t p = n_; p-- > end;) {
     const std::uint32_t op = sequence.order[p], on = sequence.device[op];
     if (decoder_.seconds(op, on) > 0) next[on] = op;
   }
-  const auto sentBefore = [&](const NetTransfer& transfer) {
-    const auto readers = model_.net_consumers[transfer.net];
-    return std::any_of(readers.begin(), readers.end(), [&](std::uint32_t reader) {
-      return reader < range_.last && positionOf(reader) < begin &&
-             sequence.device[reader - first] == transfer.to;
-    });
-  };
-  for (const NetTransfer& transfer : schedule_.transfers) {
-    const std::uint32_t from = sequence.device[model_.net_producer[transfer.net] - first];
-    if (!ports || positionOf(model_.net_producer[transfer.net]) >= begin || !sentBefore(transfer)) continue;
-    window.send_free[from] = std::max(window.send_free[from], transfer.end);
-    window.receive_free[transfer.to] = std::max(window.receive_free[transfer.to], transfer.end);
-  }
-
-  // Only the freed units that lie inside as a whole may change devices.
-  std::vector<std::uint8_t> fixed(ops.size());
-  if (memory_) {
-    window.memory = model_.memory;
-    for (std::size_t d = 0; d < devices_; ++d) window.memory[d] -= used_[d];
-    window.unit_bytes.assign(ops.size(), 0);
-  }
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const std::uint32_t op = ops[i] - first, on = sequence.device[op], unit = model_.unit[ops[i]];
-    if (!inside(ops[i])) {
-      window.done_on[i] = on;
-      window.done_at[i] = endOf(op);
-      continue;
-    }
-    const auto members = model_.unit_ops[unit];
-    fixed[i] = pinned_[unit] || !std::all_of(members.begin(), members.end(), [&](std::uint32_t member) {
-                 return inside(member) && freed_[member - first];
-               });
+  for (std::size_t i = 0; i < window.opCount(); ++i) {
+    if (window.done_on[i] != ExactWindow::kToDo) continue;
     for (std::uint32_t d = 0; d < devices_; ++d) {
-      window.seconds[i * devices_ + d] = fixed[i] && d != on ? kCannotRun : decoder_.seconds(op, d);
       if (!(window.time(i, d) < kCannotRun)) continue;
       double& tail = window.tail[i * devices_ + d];
       if (next[d] != kNone && window.time(i, d) > 0)
         tail = model_.launch[d] + decoder_.seconds(next[d], d) + behind_[next[d]];
-      for (const std::uint32_t net : model_.outputs[ops[i]]) {
+      for (const std::uint32_t net : model_.outputs[window.source_op[i]]) {
         for (const std::uint32_t reader : model_.net_consumers[net]) {
-          if (reader >= range_.last || positionOf(reader) < end) continue;
-          const std::uint32_t to = sequence.device[reader - first];
-          tail = std::max(tail, model_.transfer(net, d, to) + decoder_.seconds(reader - first, to) +
-                                    behind_[reader - first]);
+          const std::uint32_t op = reader - range_.first;
+          if (reader >= range_.last || sequence.position[op] < end) continue;
+          const std::uint32_t to = sequence.device[op];
+          tail = std::max(tail, model_.transfer(net, d, to) + decoder_.seconds(op, to) + behind_[op]);
         }
       }
     }
-    if (memory_ && !fixed[i] && members.front() == ops[i]) {
-      window.unit_bytes[window.unit[i]] = model_.unit_bytes[unit];
-      window.memory[on] += model_.unit_bytes[unit];
-    }
   }
-  // Nets among what is to do and into it; what came to a device before entry is there.
-  std::size_t kept = 0;
+}
+
+// Nets into and among what is to do, what came where before entry and until when that kept the ports; and
+// what is not freed stays in its order on its device.
+void WindowResolver::setNets(ExactWindow& window, const Sequence& sequence, std::uint32_t begin) const {
+  const bool ports = window.link_mode != LinkMode::kFree;
+  for (const NetTransfer& transfer : schedule_.transfers) {
+    if (!ports || !sentBefore(sequence, transfer, begin)) continue;
+    double& sender = window.send_free[sequence.device[model_.net_producer[transfer.net] - range_.first]];
+    sender = std::max(sender, transfer.end);
+    window.receive_free[transfer.to] = std::max(window.receive_free[transfer.to], transfer.end);
+  }
+  std::vector<ExactWindow::Net> nets;
   for (std::size_t n = 0; n < window.nets.size(); ++n) {
     ExactWindow::Net& net = window.nets[n];
     std::erase_if(net.consumers,
                   [&](std::uint32_t reader) { return window.done_on[reader] != ExactWindow::kToDo; });
     if (net.consumers.empty()) continue;
-    if (ports && window.done_on[net.producer] != ExactWindow::kToDo) {
-      for (std::uint32_t d = 0; d < devices_; ++d) {
-        const std::uint32_t transfer = transfer_at_[window.source_net[n] * devices_ + d];
-        if (transfer == kNone || !sentBefore(schedule_.transfers[transfer])) continue;
-        net.arrived.resize(devices_, kCannotRun);
-        net.arrived[d] = schedule_.transfers[transfer].end;
-      }
+    for (std::uint32_t d = 0; ports && window.done_on[net.producer] != ExactWindow::kToDo && d < devices_;
+         ++d) {
+      const std::uint32_t transfer = transfer_at_[window.source_net[n] * devices_ + d];
+      if (transfer == kNone || !sentBefore(sequence, schedule_.transfers[transfer], begin)) continue;
+      net.arrived.resize(devices_, kCannotRun);
+      net.arrived[d] = schedule_.transfers[transfer].end;
     }
-    window.source_net[kept] = window.source_net[n];
-    if (kept != n) window.nets[kept] = std::move(net);
-    ++kept;
+    window.source_net[nets.size()] = window.source_net[n];
+    nets.push_back(std::move(net));
   }
-  window.nets.resize(kept);
-  window.source_net.resize(kept);
-  // What stays on a device stays in its order there.
+  window.source_net.resize(nets.size());
   std::vector<std::uint32_t> last(devices_, kNone);
-  for (std::uint32_t p = begin; p < end; ++p) {
-    const auto i = static_cast<std::uint32_t>(
-        std::lower_bound(ops.begin(), ops.end(), first + sequence.order[p]) - ops.begin());
-    const std::uint32_t on = sequence.device[sequence.order[p]];
-    if (freed_[sequence.order[p]] || !(window.time(i, on) > 0)) continue;
+  for (std::uint32_t i = 0; i < window.opCount(); ++i) {
+    const std::uint32_t op = window.source_op[i] - range_.first, on = sequence.device[op];
+    if (window.done_on[i] != ExactWindow::kToDo || freed_[op] || !(window.time(i, on) > 0)) continue;
     if (last[on] != kNone) {
-      window.nets.push_back({last[on], {i}, std::vector<double>(devices_ * devices_, 0), {}});
+      nets.push_back({last[on], {i}, std::vector<double>(devices_ * devices_, 0), {}});
       window.source_net.push_back(kNone);
     }
     last[on] = i;
   }
-  return window;
+  window.nets = std::move(nets);
 }
 
 // Solves the freed ops of a stretch again; true when the schedule got shorter.

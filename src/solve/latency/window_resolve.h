@@ -69,7 +69,11 @@ class WindowResolver {
   void sortByStart(Sequence& sequence);
   std::pair<std::uint32_t, std::uint32_t> freeBranch(const Sequence& sequence, std::uint32_t op);
   bool tryPart(Sequence& sequence, std::uint32_t begin, std::uint32_t end, const Budget& budget);
+  bool sentBefore(const Sequence& sequence, const NetTransfer& transfer, std::uint32_t begin) const;
   ExactWindow windowFor(const Sequence& sequence, std::uint32_t begin, std::uint32_t end) const;
+  void setPlaces(ExactWindow& window, const Sequence& sequence, std::uint32_t begin, std::uint32_t end) const;
+  void setTails(ExactWindow& window, const Sequence& sequence, std::uint32_t end) const;
+  void setNets(ExactWindow& window, const Sequence& sequence, std::uint32_t begin) const;
   bool take(Sequence& sequence, const ExactWindow& window, const WindowPlan& plan, std::uint32_t begin);
 };
 
