@@ -11,6 +11,8 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kAlikeBytes =
+    1.0 / 256;                           // share of the memory that labels may differ in and be run together
 constexpr std::size_t kGuideBeam = 500;  // of the run whose exits guide the whole one
 
 struct CutLabel {
@@ -233,10 +235,13 @@ class CallSearch {
       std::stable_sort(labels.begin(), labels.end(),
                        [&](std::uint32_t a, std::uint32_t b) { return bytesOf(a) < bytesOf(b); });
       // A unit may leave the open call and go on in another one of its accelerator: then all bytes count, and
-      // labels that differ in them are run one by one.
-      const bool apart = tied && calls_each_ > 1 && here.cuts[c].pool >= 0;
+      // labels that differ in them by more than a little are run one by one.
+      const std::int32_t pool = here.cuts[c].pool;
+      const bool apart = tied && calls_each_ > 1 && pool >= 0;
+      const double alike =
+          apart ? items_.pools[static_cast<std::size_t>(pool)].memory * kAlikeBytes : kInfinity;
       for (std::size_t first = 0, end = 0; first < labels.size(); first = end) {
-        while (end < labels.size() && (!apart || bytesOf(labels[end]) == bytesOf(labels[first]))) ++end;
+        while (end < labels.size() && bytesOf(labels[end]) <= bytesOf(labels[first]) + alike) ++end;
         if (!stepFrom(m, c, {labels.data() + first, end - first})) return false;
       }
     }
