@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace allot {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostAside = 8;
 constexpr std::uint32_t kLeastCuts = 4;  // that an item must stand in the way of
 
@@ -56,7 +58,8 @@ std::uint32_t findBypass(const CallItems& items, const Ancestors& ancestors) {
   std::uint32_t best = CallItems::kNone;
   for (std::uint32_t j = 0; j < n; ++j) {
     const auto nets = items.item_outputs[j];
-    if (in_the_way[j] < kLeastCuts || nets.size() != 1) continue;
+    // On the cpu it goes back into a plan.
+    if (in_the_way[j] < kLeastCuts || nets.size() != 1 || items.cpu[j] == kInfinity) continue;
     if (items.tail_bytes[nets[0]] > 0 || items.net_consumers[nets[0]].empty()) continue;
     if (best == CallItems::kNone || in_the_way[j] > in_the_way[best]) best = j;
   }

@@ -105,10 +105,17 @@ void CallBranch::describe(Ideal& ideal) const {
   for (std::uint32_t v = 0; v < own_.size(); ++v) {
     if ((ideal.items & bit(v)) == 0) continue;
     ideal.bytes += items_.bytes[own_[v]];
-    const auto after = items_.after[own_[v]];
-    if (std::any_of(after.begin(), after.end(),
-                    [&](std::uint32_t c) { return c == join_ || (rest & bit(ownIndex(c))) != 0; }))
-      ideal.frontier.push_back(static_cast<std::uint8_t>(v));
+    // Only what is still to come counts for the time behind an item.
+    double behind = -1;
+    for (const std::uint32_t net : items_.item_outputs[own_[v]]) {
+      for (const std::uint32_t c : items_.net_consumers[net]) {
+        if (c == join_ || (rest & bit(ownIndex(c))) != 0)
+          behind = std::max(behind, facts_.outside(net, c, false));
+      }
+    }
+    if (behind < 0) continue;
+    ideal.frontier.push_back(static_cast<std::uint8_t>(v));
+    ideal.behind.push_back(behind);
   }
   std::uint64_t none = 0;
   ideal.entry_seconds = callSeconds(ideal.items, false, none);
@@ -161,8 +168,7 @@ void CallBranch::offer(const BranchRequest& request, const Label& label) {
   const Ideal& ideal = ideals_[label.ideal];
   const std::size_t n = ideal.frontier.size();
   double least = 0;
-  for (std::size_t f = 0; f < n; ++f)
-    least = std::max(least, label.times[f] + facts_.tail_cpu[own_[ideal.frontier[f]]]);
+  for (std::size_t f = 0; f < n; ++f) least = std::max(least, label.times[f] + ideal.behind[f]);
   const std::uint32_t used = (label.shares + kCallShares - 1) / kCallShares;
   if (used + (request.takes_join ? 1 : 0) > request.most_calls) return;
   if (label.entry_seconds + least >= request.limit[used]) return;

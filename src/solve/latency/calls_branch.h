@@ -84,6 +84,7 @@ class CallBranch {
   struct Ideal {
     std::uint64_t items = 0;
     std::vector<std::uint8_t> frontier;                       // items that something outside reads
+    std::vector<double> behind;                               // by frontier item: least time behind it
     std::vector<std::pair<std::uint8_t, std::uint32_t>> cpu;  // item, ideal with it
     std::uint32_t first_call = 0, end_call = 0;               // calls from here
     // As what the entry's call takes.

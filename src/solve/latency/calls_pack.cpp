@@ -168,9 +168,13 @@ Plan packCalls(const CallItems& items, const std::vector<CallPart>& parts, const
   // Units on the cpu: the first of the equally fast devices with room.
   std::vector<double> used(problem.deviceCount(), 0);
   for (std::size_t u = 0; u < problem.unitCount(); ++u) {
-    const auto ops = problem.unitOps(UnitId(u));
-    const auto placed = [&](OpId op) { return plan.assignment[op.index()].valid(); };
-    if (std::all_of(ops.begin(), ops.end(), placed)) continue;
+    // Where the search left out that ops of a unit share a device, some are placed, and the plan is not
+    // valid.
+    std::vector<OpId> ops;
+    for (const OpId op : problem.unitOps(UnitId(u))) {
+      if (!plan.assignment[op.index()].valid()) ops.push_back(op);
+    }
+    if (ops.empty()) continue;
     double bytes = 0;
     for (const OpId op : ops) bytes += problem.residentBytes(op);
     DeviceId on = items.cpu_device[ops.front().index()];
@@ -185,10 +189,7 @@ Plan packCalls(const CallItems& items, const std::vector<CallPart>& parts, const
       break;
     }
     used[on.index()] += bytes;
-    // Where the search left out that they share a device, the plan is not valid.
-    for (const OpId op : ops) {
-      if (!placed(op)) plan.assignment[op.index()] = on;
-    }
+    for (const OpId op : ops) plan.assignment[op.index()] = on;
   }
   return plan;
 }

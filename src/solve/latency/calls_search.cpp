@@ -11,6 +11,8 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kAlikeBytes =
+    1.0 / 256;                           // share of the memory that labels may differ in and be run together
 constexpr std::size_t kGuideBeam = 500;  // of the run whose exits guide the whole one
 
 struct CutLabel {
@@ -42,6 +44,11 @@ class CallSearch {
     for (const std::uint32_t count : calls) most_calls_ += count;
     findPaths();
     branches_.resize(facts_.cuts.size() - 1);
+    for (std::size_t m = 0; m + 1 < facts_.cuts.size(); ++m) {
+      tied_.push_back(std::any_of(items_.tie.begin() + facts_.cuts[m],
+                                  items_.tie.begin() + facts_.cuts[m + 1],
+                                  [](std::uint32_t tie) { return tie != CallItems::kNone; }));
+    }
     for (std::size_t m = 0; limits_.by_branches && m < branches_.size(); ++m) {
       branches_[m] = std::make_unique<CallBranches>(facts_, m);
       if (!branches_[m]->usable()) branches_[m] = nullptr;
@@ -95,8 +102,9 @@ class CallSearch {
   const Budget& budget_;
   std::uint64_t most_used_ = 0;
   std::uint32_t most_calls_ = 0;
-  std::vector<double> least_;   // by module: least time of paths
-  std::vector<double> before_;  // by cut: the same for all modules before it
+  std::vector<std::uint8_t> tied_;  // by module: some unit has several items
+  std::vector<double> least_;       // by module: least time of paths
+  std::vector<double> before_;      // by cut: the same for all modules before it
   // By cut and calls left, up to most_calls_ + 1: no plan takes less from there to its end when it passes the
   // cut closed, or open.
   std::vector<std::vector<double>> rest_closed_, rest_open_;
@@ -118,17 +126,18 @@ class CallSearch {
     for (std::size_t m = 0; m < modules; ++m) before_[m + 1] = before_[m] + least_[m];
   }
 
-  // Runs a module, first with a beam where that guides the whole run.
+  // Runs a module, first with a beam where that guides the whole run (it does not where units bind items).
   ModuleExits runGuided(std::size_t m, const CallCut& entry, const std::vector<std::uint32_t>& calls,
                         ModuleLimits module) {
     // Half of the time for one module, so that there is some for the bounds of those before it.
     const bool alone = limits_.beam > 0 || m == 0;
     const Budget budget = alone ? budget_ : budget_.slice(budget_.remainingSeconds() / 2);
-    module.beam = limits_.beam > 0 ? limits_.beam : kGuideBeam;
     module.most_labels = limits_.most_labels;
+    const bool guided = limits_.beam == 0 && !tied_[m];
+    module.beam = guided ? kGuideBeam : limits_.beam;
     ModuleExits exits = runModule(facts_, m, entry, calls, calls_each_, module, budget);
     outcome_.labels += exits.labels;
-    if (!exits.complete && limits_.beam == 0 && !budget.stopped()) {
+    if (!exits.complete && guided && !budget.stopped()) {
       const ModuleExits known = std::move(exits);
       module.beam = 0;
       module.known = &known;
@@ -221,9 +230,6 @@ class CallSearch {
 
   bool step(std::size_t m) {
     const Position& here = positions_[m];
-    bool tied = false;
-    for (std::uint32_t i = facts_.cuts[m]; i < facts_.cuts[m + 1]; ++i)
-      tied = tied || items_.tie[i] != CallItems::kNone;
     for (std::uint32_t c = 0; c < here.cuts.size(); ++c) {
       std::vector<std::uint32_t> labels;
       for (std::uint32_t l = 0; l < here.labels.size(); ++l) {
@@ -233,10 +239,13 @@ class CallSearch {
       std::stable_sort(labels.begin(), labels.end(),
                        [&](std::uint32_t a, std::uint32_t b) { return bytesOf(a) < bytesOf(b); });
       // A unit may leave the open call and go on in another one of its accelerator: then all bytes count, and
-      // labels that differ in them are run one by one.
-      const bool apart = tied && calls_each_ > 1 && here.cuts[c].pool >= 0;
+      // labels that differ in them by more than a little are run one by one.
+      const std::int32_t pool = here.cuts[c].pool;
+      const bool apart = tied_[m] && calls_each_ > 1 && pool >= 0;
+      const double alike =
+          apart ? items_.pools[static_cast<std::size_t>(pool)].memory * kAlikeBytes : kInfinity;
       for (std::size_t first = 0, end = 0; first < labels.size(); first = end) {
-        while (end < labels.size() && (!apart || bytesOf(labels[end]) == bytesOf(labels[first]))) ++end;
+        while (end < labels.size() && bytesOf(labels[end]) <= bytesOf(labels[first]) + alike) ++end;
         if (!stepFrom(m, c, {labels.data() + first, end - first})) return false;
       }
     }
