@@ -40,8 +40,8 @@ void ParetoLevel::readState(const State& state, Partial& partial) const {
   const ParetoModel& model = *model_;
   const Ideal& ideal = model.ideal(state.ideal);
   const std::size_t devices = model.devices;
-  const std::uint16_t* key = &keys_[state.key_at];
-  const double* time = &times_[state.times_at];
+  const std::uint16_t* key = keys_.data() + state.key_at;
+  const double* time = times_.data() + state.times_at;
   for (std::size_t d = 0; d < devices; ++d) partial.free[d] = *time++;
   if (model.ports) {
     for (std::size_t p = 0; p < model.receive_offset + devices; ++p) partial.port[p] = *time++;
@@ -82,7 +82,7 @@ bool ParetoLevel::wants(std::uint32_t ideal, const Partial& partial, double floo
   const std::size_t count = time_.size();
   for (std::uint32_t at = table_[slot_]; at != kNone; at = states_[at].next) {
     if (states_[at].dead) continue;
-    const double* theirs = &times_[states_[at].times_at];
+    const double* theirs = times_.data() + states_[at].times_at;
     std::size_t i = 0;
     while (i < count && theirs[i] <= time_[i]) ++i;
     if (i == count) return false;
@@ -96,7 +96,7 @@ void ParetoLevel::take(std::uint32_t ideal, const Partial& partial, const Partia
   const std::size_t count = time_.size();
   for (std::uint32_t at = table_[slot_]; at != kNone; at = states_[at].next) {
     if (states_[at].dead) continue;
-    const double* theirs = &times_[states_[at].times_at];
+    const double* theirs = times_.data() + states_[at].times_at;
     std::size_t i = 0;
     while (i < count && time_[i] <= theirs[i]) ++i;
     states_[at].dead = i == count;

@@ -107,8 +107,8 @@ bool ParetoLevel::dominates(const Ideal& ideal, const State& a, const float* ear
   for (std::size_t i = 0; i < fixed; ++i) {
     if (earliest[i] > latest[i]) return false;
   }
-  const std::uint16_t* a_key = &keys_[a.key_at];
-  const std::uint16_t* b_key = &keys_[b.key_at];
+  const std::uint16_t* a_key = keys_.data() + a.key_at;
+  const std::uint16_t* b_key = keys_.data() + b.key_at;
   for (std::size_t u = 0; u < ideal.open_units.size(); ++u) {
     if (a_key[a.key_size - 1 - u] != b_key[b.key_size - 1 - u]) return false;
   }
