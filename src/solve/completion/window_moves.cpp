@@ -184,17 +184,18 @@ class Windows {
     }
     plan_.assignment = before;
     plan_.used = used;
-    return !best_order_.empty() && acceptBest();
+    if (best_order_.empty()) return false;
+    acceptBest();
+    return true;
   }
 
-  bool acceptBest() {
+  void acceptBest() {
     std::vector<OpId> order = plan_.order;
     std::copy(best_order_.begin(), best_order_.end(), order.begin() + static_cast<std::ptrdiff_t>(begin_));
     for (std::size_t i = 0; i < free_.size(); ++i) plan_.place(problem_.unit(free_[i]), best_devices_[i]);
     plan_.accept();
     plan_.setOrder(std::move(order));
     value_ = sweep_.run(plan_.order, plan_.assignment);
-    return true;
   }
 
   // Units of which all ops are free lose their device, and their bytes are taken off it.

@@ -18,9 +18,9 @@
 
 namespace allot {
 
-// From `start`, an evaluated plan; ends after `steps` beginnings in all; `stream` separates searches of one
-// seed.
-WalkResult improveWindows(const Problem& problem, const Plan& start, std::uint64_t steps,
+// From `start`, an evaluated plan; ends when so many ops have been appended in all; `stream` separates
+// searches of one seed.
+WalkResult improveWindows(const Problem& problem, const Plan& start, std::uint64_t visits,
                           std::uint64_t stream, const Budget& budget);
 
 }  // namespace allot

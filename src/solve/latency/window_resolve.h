@@ -1,8 +1,7 @@
 // Large-neighbourhood search on a schedule: parts of it are freed and solved again, the rest stays.
 //
-// Problem: a sequence (decoder.h) and its schedule. Freed are the ops of a stretch of the order, which is
-// kept
-//   by starts: either all of them (a window), or a connected few around an op without slack, while the others
+// Problem: a sequence (decoder.h) and its schedule. Freed are the ops of a stretch of the order, which
+//   is by starts: either all of them (a window), or a connected few around an op without slack, while the others
 //   of a longer stretch keep their devices and their order on each (a branch).
 // Method: what starts before the stretch is done at entry, with the times at which devices and ports are free
 //   and what has arrived where. What starts behind it keeps devices and orders, so an op must be followed by
@@ -12,9 +11,8 @@
 //   pass over the schedule changed nothing: small parts without a limit find little that annealing did not.
 //   Units that reach out of the stretch stay where they are; where memory binds, the room that the others
 //   leave is part of the problem.
-// Guarantee: never worse than the start; memory is not exceeded where the start does not exceed it. Under
-// live
-//   memory it does not apply. The same result on every run.
+// Guarantee: never worse than the start; memory is not exceeded where the start does not exceed it. It does
+//   not apply under live memory. The same result on every run.
 // When time runs out: the best so far.
 #pragma once
 
