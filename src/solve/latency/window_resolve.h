@@ -1,8 +1,8 @@
 // Large-neighbourhood search on a schedule: parts of it are freed and solved again, the rest stays.
 //
 // Problem: a sequence (decoder.h) and its schedule. Freed are the ops of a stretch of the order, which
-//   is by starts: either all of them (a window), or a connected few around an op without slack, while the others
-//   of a longer stretch keep their devices and their order on each (a branch).
+//   is by starts: either all of them (a window), or a connected few around an op without slack, while the
+//   others of a longer stretch keep their devices and their order on each (a branch).
 // Method: what starts before the stretch is done at entry, with the times at which devices and ports are free
 //   and what has arrived where. What starts behind it keeps devices and orders, so an op must be followed by
 //   the longest way through what reads it and what its device runs next: its tail on each device. Below the
