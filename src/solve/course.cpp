@@ -23,7 +23,7 @@ struct Share {
 
 constexpr std::array<Share, 8> kShares{{
     {"linear-dp", 0.1, 0.4, 0.05, 0.05},
-    {"chain", 0.5, 0, 0.05, 0.05},
+    {"chain", 0.8, 0, 0.05, 0.05},
     {"convex", 0, 0, 0.4, 0},
     {"beam", 0.05, 0.1, 0, 0},
     {"multilevel", 1, 1, 0, 0},

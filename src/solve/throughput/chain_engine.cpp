@@ -17,8 +17,9 @@ constexpr std::size_t kMostUnits = 8192;  // what ChainSearch takes
 // Pairs of the first try: a second or two.
 constexpr std::uint64_t kFirstPairs = 10'000'000;
 constexpr std::uint64_t kQuickPairs = 2'000'000;
-// Of the time left, for the cuts of the bound by positions.
-constexpr double kPositionShare = 0.6;
+// Of the time, for all but the bound by stages, which has a use for more; and of that, for the cuts of the
+// bound by positions.
+constexpr double kUsualShare = 0.6, kPositionShare = 0.6;
 
 }  // namespace
 
@@ -31,7 +32,8 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   model.joinFreeItems(true);
   std::vector<std::uint32_t> counts;
   for (const Pool& pool : model.pools) counts.push_back(static_cast<std::uint32_t>(pool.devices.size()));
-  ChainProof proof(model, std::move(counts), budget);
+  const Budget usual = budget.slice(kUsualShare * budget.remainingSeconds());
+  ChainProof proof(model, std::move(counts), usual);
   if (!proof.suitable()) return {SolveEnd::kNotSuitable, ""};
   const bool chain = problem.modes.contiguity == Contiguity::kChain;
   const std::uint64_t most_pairs = budget.work_limit > 0 ? budget.work_limit * 1000 : UINT64_MAX;
@@ -40,28 +42,28 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   const bool by_positions =
       PositionBound::accepts(model) && progress.bestPlan() != nullptr && most_pairs > kFirstPairs;
   ChainProof::Pass end = proof.below(upper, std::min(by_positions ? kQuickPairs : kFirstPairs, most_pairs));
-  if (end == ChainProof::Pass::kCut && by_positions && !budget.stopped()) {
-    const Budget share = budget.slice(kPositionShare * budget.remainingSeconds());
+  if (end == ChainProof::Pass::kCut && by_positions && !usual.stopped()) {
     const std::size_t stages = model.pools[0].devices.size();
-    const bool by_stages = boundByStages(model, stages, share, progress);
+    const bool by_stages = boundByStages(model, stages, budget, progress);
     if (!by_stages) {
+      const Budget share = usual.slice(kPositionShare * usual.remainingSeconds());
       const PositionBound positions(model, stages, upper, share);
       raiseBound(progress, kName, [&](double target) { return positions.refutes(target); });
     }
     if (progress.done()) {
-      return {SolveEnd::kFinished, by_stages ? "smaller values refuted by the least loads of single stages"
+      return {SolveEnd::kFinished, by_stages ? "smaller values refuted by chains of stages over ideals"
                                              : "smaller values refuted by minimum cuts along the work"};
     }
     upper = std::min(upper, progress.bestValue());
     end = proof.below(upper, kFirstPairs);
   }
-  if (end == ChainProof::Pass::kCut && chain && !budget.stopped() && most_pairs > kFirstPairs) {
+  if (end == ChainProof::Pass::kCut && chain && !usual.stopped() && most_pairs > kFirstPairs) {
     end = proof.close(progress.bestBound(), upper, most_pairs,
                       [&](double bound) { progress.bound(bound, kName); });
   }
   const bool found = end == ChainProof::Pass::kFound;
   if (found) progress.plan(proof.plan(), kName);
-  if (end == ChainProof::Pass::kCut) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
+  if (end == ChainProof::Pass::kCut) return {usual.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
   if (!chain) return {SolveEnd::kFinished, ""};
   const bool none = !found && upper >= proof.worstLoad();
   if (!model.exact && !none) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "solve/throughput/chain_refine.h"
+#include "solve/throughput/run_search.h"
 #include "solve/throughput/stage_order.h"
 #include "solve/throughput/stage_path.h"
 #include "solve/throughput/stage_sweep.h"
@@ -20,6 +21,17 @@ constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of
 constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
+// Of the time, for tables of stages where chains of runs are searched after them.
+constexpr double kTableShare = 0.25;
+// Work of a run that may be hidden behind its end, as a share of the best value.
+constexpr double kHidden = 0.02;
+// Labels of a level in the first search over runs, and how close its limits come to each other.
+constexpr std::size_t kFirstLabels = 4'000;
+constexpr double kClose = 0.002;
+constexpr std::size_t kFirstSearches = 10;  // at most
+// How far the search over all labels goes up at a time, as a share of the way to the least chain that is
+// known.
+constexpr double kRise = 0.3;
 // Under a work limit: cells that count as one plan.
 constexpr std::uint64_t kCellsPerPlan = 1000;
 // A chain in which nets count at both ends may be this many times worse than the best plan.
@@ -50,7 +62,12 @@ class StageBound {
     }
     const StageDiagram diagram(model_, order, StageDiagram::Paths::kStages, upper, budget_);
     if (!diagram.built) return false;
-    raise(diagram);
+    const RunGraph runs(model_, order, kHidden * upper);
+    RunSearch search(runs, stages_);
+    raise(diagram, budget_.slice((search.suitable() ? kTableShare : 1) * budget_.remainingSeconds()));
+    const bool fits = budget_.work_limit == 0 ||
+                      kFirstLabels * runs.runCount() * kFirstSearches <= kCellsPerPlan * budget_.work_limit;
+    if (search.suitable() && fits && !table_.empty() && !progress_.done()) searchRuns(search);
     return true;
   }
 
@@ -61,6 +78,8 @@ class StageBound {
   Progress& progress_;
   LineModel line_;
   std::size_t most_units_;
+  std::vector<StageEntry> table_;  // the last one
+  std::optional<StageUnits> table_units_;
 
   // Below it a chain would be better than the best plan.
   double cutoff() const { return progress_.bestValue() * (1 - kRounding); }
@@ -84,23 +103,61 @@ class StageBound {
   }
 
   // Ever finer units, until no path is below the best plan.
-  void raise(const StageDiagram& diagram) {
+  void raise(const StageDiagram& diagram, const Budget& budget) {
     StageSweep sweep(model_, diagram);
     std::optional<StageMask> mask;
     for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
       const StageUnits units(model_, diagram, count);
-      const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget_);
+      const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget);
       if (!entries) return;
       const std::uint64_t cells = sweep.cells();
+      table_ = *entries;
+      table_units_ = units;
       const StagePaths paths(*entries, units.all, stages_);
       report(paths.value());
       if (progress_.done() || paths.value() == kInfinity) return;
-      tryPath(sweep.stages(paths.best(), units, cutoff(), budget_));
+      tryPath(sweep.stages(paths.best(), units, cutoff(), budget));
       if (progress_.done()) return;
       // The next table may have four times as many.
       if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
       mask = finer(paths.used(), units, StageUnits(model_, diagram, 2 * count));
     }
+  }
+
+  // Refutes ever higher limits until the time is up. First searches with few labels say where there is a
+  // chain of runs, for then a search over all labels would take longest.
+  void searchRuns(RunSearch& search) {
+    double low = progress_.bestBound(), high = cutoff();
+    for (double tried = low; high - tried > kClose * high && !budget_.stopped();) {
+      const double limit = (tried + high) / 2;
+      const bool found = search.below(limit, needed(limit), kFirstLabels, budget_) == RunSearch::End::kFound;
+      (found ? high : tried) = limit;
+    }
+    if (budget_.work_limit > 0) return;
+    while (high - low > kClose * high && !progress_.done()) {
+      const double limit = low + kRise * (high - low);
+      if (search.below(limit, needed(limit), SIZE_MAX, budget_) != RunSearch::End::kNone) return;
+      low = limit;
+      report(limit);
+    }
+  }
+
+  // By number of stages: the least work after which the rest can do everything else within the limit, as far
+  // as the table of stages can tell.
+  std::vector<double> needed(double limit) const {
+    std::vector<std::uint8_t> reaches(table_units_->all + 1, 0), next;
+    reaches.back() = 1;
+    std::vector<double> work(stages_ + 1);
+    for (std::size_t b = stages_ + 1; b-- > 0;) {
+      const auto first = std::find(reaches.begin(), reaches.end(), 1) - reaches.begin();
+      work[b] = std::max(0.0, table_units_->unit * static_cast<double>(first) + table_units_->least_rest);
+      next = reaches;
+      for (const StageEntry& entry : table_) {
+        if (entry.load <= limit && reaches[entry.to] != 0) next[entry.from] = 1;
+      }
+      reaches.swap(next);
+    }
+    return work;
   }
 
   // The pairs of finer units that the allowed pairs may have become.

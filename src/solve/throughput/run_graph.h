@@ -1,0 +1,40 @@
+// A pipeline model with its runs of items joined: few enough ideals to list all of them.
+//
+// A run is a path of items in which each is the only one that follows the one before it, and nothing that
+// crosses the path costs less inside it than at its end. What it costs to stop inside a run is taken to be
+// what it costs to stop at its end, so a run counts as divisible at will: it is either not begun or begun,
+// and then any part of its work from the first item on may be done. Guarantee: for every chain of stages of
+// the model the sets of begun runs are ideals here, and with them each stage costs what it costs in the model
+// or less. Assumption: one pool. Complexity: O(items + ends of nets).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solve/throughput/pipeline_model.h"
+
+namespace allot {
+
+class RunGraph {
+ public:
+  // `order`: the items, each behind those it follows. An item goes on with a run at a higher cost only while
+  // the run has no more than `most_hidden` seconds of work.
+  RunGraph(const PipelineModel& model, std::span<const std::uint32_t> order, double most_hidden);
+
+  Csr<std::uint32_t> items;   // of the model, by run, first to last; runs are in topological order
+  std::vector<double> work;   // of all items of a run
+  std::vector<double> least;  // of its first item
+  Csr<std::uint32_t> before, after;
+  Csr<std::uint32_t> run_nets;  // nets that end in a run and in another one
+  Csr<std::uint32_t> net_runs;
+  std::vector<double> net_cost;  // what a stage pays that holds some of a net's runs, not all
+
+  std::size_t runCount() const { return work.size(); }
+
+ private:
+  void join(const PipelineModel& model, std::span<const std::uint32_t> order, double most_hidden);
+  void fillNets(const PipelineModel& model, std::span<const std::uint32_t> run_of);
+};
+
+}  // namespace allot

@@ -1,0 +1,119 @@
+// Chains over runs of items, against the best chain of the model by enumeration of all ideals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "allot/allot.h"
+#include "solve/throughput/run_search.h"
+#include "solve/throughput/stage_order.h"
+#include "support/random_problem.h"
+#include "support/small_chains.h"
+#include "support/wide_graphs.h"
+
+namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The least largest load of a chain from each ideal to the end: [stages left][ideal].
+std::vector<std::vector<double>> leastLoads(const PipelineModel& model, const std::vector<Set>& ideals,
+                                            std::size_t stages) {
+  std::vector<std::vector<double>> least(stages + 1, std::vector<double>(ideals.size(), kInfinity));
+  const auto everything =
+      static_cast<std::size_t>(std::max_element(ideals.begin(), ideals.end()) - ideals.begin());
+  least[0][everything] = 0;
+  for (std::size_t b = 1; b <= stages; ++b) {
+    least[b] = least[b - 1];
+    for (std::size_t i = 0; i < ideals.size(); ++i) {
+      for (std::size_t j = 0; j < ideals.size(); ++j) {
+        if ((ideals[i] & ~ideals[j]) != 0) continue;
+        const Set stage = ideals[j] & ~ideals[i];
+        const double load = sumOver(stage, model.seconds) + cutOf(model, stage);
+        least[b][i] = std::min(least[b][i], std::max(load, least[b - 1][j]));
+      }
+    }
+  }
+  return least;
+}
+
+// By stages done: the least work of an ideal from which the others reach the end within the limit.
+std::vector<double> neededWork(const PipelineModel& model, const std::vector<Set>& ideals,
+                               const std::vector<std::vector<double>>& least, double limit) {
+  std::vector<double> needed(least.size(), kInfinity);
+  for (std::size_t b = 0; b < least.size(); ++b) {
+    for (std::size_t i = 0; i < ideals.size(); ++i) {
+      if (least[least.size() - 1 - b][i] <= limit)
+        needed[b] = std::min(needed[b], sumOver(ideals[i], model.seconds));
+    }
+  }
+  return needed;
+}
+
+TEST(RunSearch, FindsEveryChainAndNoOtherWhereRunsAreItems) {
+  int taken = 0, exact = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    Random random(seed, 44);
+    const auto problem = likeDevices(random, smallShape(random));
+    if (!problem) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(*problem));
+    PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+    const std::size_t stages = model.pools[0].devices.size();
+    const std::vector<Set> ideals = allIdeals(model);
+    const auto least = leastLoads(model, ideals, stages);
+    const double best = least[stages][0];
+    if (best <= 0) continue;
+    const double hidden = random.chance(0.5) ? 0 : random.chance(0.5) ? best / 4 : kInfinity;
+    const RunGraph runs(model, stageOrder(model), hidden);
+    RunSearch search(runs, stages);
+    ASSERT_TRUE(search.suitable());
+    RunOptions run;
+    run.threads = 1 + random.below(2);
+    const Budget budget(run, nullptr);
+    const std::vector<double> nothing(stages + 1, 0);
+    for (const auto& needed : {nothing, neededWork(model, ideals, least, best * (1 + 1e-6))}) {
+      ASSERT_EQ(search.below(best * (1 + 1e-6), needed, SIZE_MAX, budget), RunSearch::End::kFound);
+    }
+    // With few labels it may give up, but not say that there is none.
+    EXPECT_NE(search.below(best * (1 + 1e-6), nothing, 1 + random.below(3), budget), RunSearch::End::kNone);
+    if (runs.runCount() == model.itemCount()) {
+      EXPECT_EQ(search.below(best * (1 - 1e-6), nothing, SIZE_MAX, budget), RunSearch::End::kNone);
+      ++exact;
+    }
+    ++taken;
+  }
+  EXPECT_GT(taken, 1000);
+  EXPECT_GT(exact, 200);
+}
+
+TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
+  WideOptions options;
+  options.devices = 6;
+  options.transfer = 0.5;
+  const auto problem = headGraph(4, 4, 3, options);
+  ASSERT_TRUE(problem);
+  const PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+  const RunGraph runs(model, stageOrder(model), kInfinity);
+  ASSERT_LT(runs.runCount(), model.itemCount());
+  double work = 0;
+  for (const double seconds : model.seconds) work += seconds;
+  const std::vector<double> needed(options.devices + 1, 0);
+  for (const double share : {1.0, 1.3, 1.6}) {
+    std::vector<std::uint64_t> labels;
+    std::vector<RunSearch::End> ends;
+    for (const std::uint32_t threads : {1, 2, 3}) {
+      RunOptions run;
+      run.threads = threads;
+      RunSearch search(runs, options.devices);
+      ends.push_back(search.below(share * work / options.devices, needed, SIZE_MAX, Budget(run, nullptr)));
+      labels.push_back(search.labels());
+    }
+    EXPECT_EQ(labels[0], labels[1]);
+    EXPECT_EQ(labels[0], labels[2]);
+    EXPECT_EQ(ends[0], ends[1]);
+    EXPECT_EQ(ends[0], ends[2]);
+  }
+}
+
+}  // namespace
+}  // namespace allot
