@@ -29,8 +29,8 @@ struct ChainShared {
   }
 };
 
-// Which nets of a barrier count: those among what is placed before it, those ahead, or both.
-enum class NetSide : std::uint8_t { kBoth, kBehind, kAhead };
+// Which nets of an item count: those of a barrier that a stage has arrived at are settled on one side.
+enum class NetSide : std::uint8_t { kBoth, kAhead };
 
 // A reached state of the ideal that a walk starts from.
 struct ChainEntry {

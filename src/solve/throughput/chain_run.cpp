@@ -39,11 +39,12 @@ class ChainRun {
     levels_[0].push_back(table_.insert(empty.data(), is_new));
     table_.lower(0, 0, 0);
     ChainOutcome outcome;
-    std::size_t passed = 0;  // barriers
+    std::size_t s = 0;  // segment
     for (std::size_t level = 0; level < n; ++level) {
-      const bool at_barrier =
-          passed < search_.barriers_.size() && search_.position_[search_.barriers_[passed]] == level;
-      const bool whole = walkLevel(level, barrier(passed)) && (!at_barrier || leaveBarrier(passed++));
+      const std::uint32_t barrier = search_.segments_[s].barrier;
+      const bool at_barrier = barrier != kNoBarrier && search_.position_[barrier] == level;
+      const bool whole = walkLevel(level, search_.segments_[s]) &&
+                         (!at_barrier || leaveBarrier(barrier, search_.segments_[++s]));
       outcome.pairs = pairs_;
       if (!whole) return outcome;
       // A finished chain lowers the cut-off for the rest.
@@ -100,10 +101,6 @@ class ChainRun {
     return entries;
   }
 
-  std::uint32_t barrier(std::size_t index) const {
-    return index < search_.barriers_.size() ? search_.barriers_[index] : kNoBarrier;
-  }
-
   // Gives tasks 0 .. n-1 to the walkers until all are done; false when out of time, pairs or memory.
   template <class Task>
   bool share(std::size_t n, Task&& task) {
@@ -131,16 +128,16 @@ class ChainRun {
     return pairs_ <= limits_.max_pairs;
   }
 
-  bool walkLevel(std::size_t level, std::uint32_t next) {
+  bool walkLevel(std::size_t level, const ChainSegment& segment) {
     const std::vector<std::uint32_t> sources = std::move(levels_[level]);
     return share(sources.size(), [&](Walker& walker, std::size_t i) {
       const std::vector<Entry> entries = entriesOf(sources[i]);
-      return entries.empty() || walker.walk(sources[i], entries, next, cutoff_, limits_.forward_cutoff);
+      return entries.empty() || walker.walk(sources[i], entries, segment, cutoff_, limits_.forward_cutoff);
     });
   }
 
-  // Takes the stages that have arrived at a barrier across it.
-  bool leaveBarrier(std::size_t index) {
+  // Takes the stages that have arrived at a barrier on through the segment behind it.
+  bool leaveBarrier(std::uint32_t barrier, const ChainSegment& segment) {
     std::vector<Arrival> arrivals;
     for (Walker& walker : walkers_) {
       arrivals.insert(arrivals.end(), walker.arrivals.begin(), walker.arrivals.end());
@@ -150,8 +147,7 @@ class ChainRun {
     for (Arrival& arrival : unbeaten(arrivals)) by_option[arrival.option].push_back(arrival);
     std::erase_if(by_option, [](const auto& list) { return list.empty(); });
     return share(by_option.size(), [&](Walker& walker, std::size_t i) {
-      return walker.walkFrom(barrier(index), by_option[i], barrier(index + 1), cutoff_,
-                             limits_.forward_cutoff);
+      return walker.walkFrom(barrier, by_option[i], segment, cutoff_, limits_.forward_cutoff);
     });
   }
 
@@ -316,8 +312,8 @@ class ChainRun {
   double workBetween(const std::uint64_t* smaller, const std::uint64_t* larger) const {
     double sum = 0;
     for (std::size_t c = 0; c < search_.packing_.chains.size(); ++c) {
-      sum += search_.chain_work_[c][search_.packing_.held(larger, c)] -
-             search_.chain_work_[c][search_.packing_.held(smaller, c)];
+      sum += search_.chainSums(c, search_.packing_.held(larger, c))[search_.work_figure_] -
+             search_.chainSums(c, search_.packing_.held(smaller, c))[search_.work_figure_];
     }
     return sum;
   }

@@ -53,15 +53,13 @@ class ChainWalker {
     part_ = part;
   }
 
-  // Walks from `ideal` with every option up to the barrier `next` (an item, or kNoBarrier) and offers what
-  // the stages are worth. False when it was cut short.
-  bool walk(std::uint32_t ideal, const std::vector<Entry>& entries, std::uint32_t next, double cutoff,
-            double forward_cutoff) {
+  // Walks from `ideal` with every option up to the end of its segment and offers what the stages are worth.
+  // False when it was cut short.
+  bool walk(std::uint32_t ideal, const std::vector<Entry>& entries, const ChainSegment& segment,
+            double cutoff, double forward_cutoff) {
     setCutoff(cutoff, forward_cutoff);
     std::copy_n(shared_.table.key(ideal), stage_.key.size(), stage_.key.begin());
-    stage_.barrier = next;
-    stage_.place();
-    std::fill(is_forced_.begin(), is_forced_.end(), 0);
+    place(segment);
     for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
       if (part_ != nullptr && part_->option != o) continue;
       steps_from_.clear();
@@ -73,14 +71,12 @@ class ChainWalker {
     return true;
   }
 
-  // The same from barrier `x` for stages that have arrived there, all with the same option.
-  bool walkFrom(std::uint32_t x, std::span<const Arrival> from, std::uint32_t next, double cutoff,
+  // The same from barrier `x` before the segment for stages that have arrived there, all with one option.
+  bool walkFrom(std::uint32_t x, std::span<const Arrival> from, const ChainSegment& segment, double cutoff,
                 double forward_cutoff) {
     setCutoff(cutoff, forward_cutoff);
     search_.keyBefore(x, stage_.key);
-    stage_.barrier = next;
-    stage_.place();
-    std::fill(is_forced_.begin(), is_forced_.end(), 0);
+    place(segment);
     steps_from_.clear();
     for (const Arrival& arrival : from) addStep(arrival);
     chooseOption(from.front().option);
@@ -104,6 +100,7 @@ class ChainWalker {
   const ChainSearch& search_;
   ChainShared& shared_;
   GrowingStage<Q> stage_;
+  const ChainSegment* segment_ = nullptr;
   std::vector<std::uint32_t> is_forced_;  // by item
   std::vector<std::uint32_t> forced_;     // items that start the stage
   std::vector<Frame> stack_;
@@ -137,6 +134,12 @@ class ChainWalker {
     busy_limit_ = cutoff + (Q == 2 ? forward_cutoff : 0);
   }
 
+  void place(const ChainSegment& segment) {
+    segment_ = &segment;
+    stage_.barrier = segment.barrier;
+    stage_.place();
+  }
+
   void addStep(const Arrival& from) {
     const std::int32_t next = search_.next_state_[from.option * search_.states_ + from.from.state];
     if (next >= 0) steps_from_.push_back({from, static_cast<std::uint32_t>(next), 0, 0});
@@ -146,29 +149,27 @@ class ChainWalker {
   bool walkOption(bool arrived, std::uint32_t x) {
     sortSteps();
     measureRoom();
+    // Before anything enters.
+    if (stage_.barrier != kNoBarrier && part_ == nullptr) arrive();
     stage_.restart();
     sums_[0] = {};
     forced_.clear();
-    const std::vector<std::uint64_t> start_key = stage_.key;
     if (arrived) force(x, NetSide::kAhead);
-    const bool stays = enterForced();
     bool whole = true;
     // Forced across the barrier: no stage of use ends before it.
-    if (stays) {
+    if (enterForced()) {
       if (!forced_.empty() && part_ == nullptr) {
         ++pairs;
         whole = offer(sums_[0], forced_.size());
       }
       if (whole && (forced_.empty() || alive(sums_[0]))) whole = walkCandidates();
     }
-    if (!whole) return false;
-    if (stage_.barrier != kNoBarrier && part_ == nullptr) arrive();
-    stage_.key = start_key;
     for (const std::uint32_t v : forced_) {
       is_forced_[v] = 0;
       stage_.forget(v);
     }
-    return true;
+    if (!whole) stage_.reset();
+    return whole;
   }
 
   bool walkCandidates() {
@@ -230,20 +231,10 @@ class ChainWalker {
     shared_.crew.hand(std::move(part));
   }
 
-  // Enters all that is left before the barrier and keeps the stage as an arrival for each step.
+  // Keeps the stage that holds all that is left before the barrier as an arrival for each step.
   void arrive() {
-    for (const std::uint32_t v : search_.order_) {
-      if (v == stage_.barrier) break;
-      if (stage_.member[v] || is_forced_[v]) continue;
-      force(v, NetSide::kBoth);
-      if (!alive(sums_[0])) return;
-    }
-    // Of the barrier's own nets only those towards the start of the walk are settled.
-    Sums sums = sums_[0];
-    stage_.enter(stage_.barrier, sums_[0], sums_[1], NetSide::kBehind);
-    for (std::size_t q = 0; q < Q; ++q) sums.transfer[q] = sums_[1].transfer[q];
-    sums.stash = sums_[1].stash;
-    forced_.push_back(stage_.barrier);
+    Sums sums;
+    if (!stage_.sumUpTo(*segment_, sums) || !alive(sums)) return;
     for (const Step& step : steps_from_) {
       Arrival arrival = step.from;
       Sums& all = arrival.sums;
@@ -326,14 +317,16 @@ class ChainWalker {
   // nothing that needs x. What such an item needs is forced too, so together they start the stage. False when
   // the barrier is among them.
   bool enterForced() {
-    for (const std::uint32_t x : search_.order_) {
+    if (!loss_counts_) return true;
+    for (std::size_t i = segment_->first; i < search_.order_.size(); ++i) {
+      const std::uint32_t x = search_.order_[i];
       if (stage_.member[x] || is_forced_[x]) continue;
       bool needed = false;
       for (std::size_t y = 0; y < search_.window_.size(); ++y)
         needed = needed || search_.without_[x * kY + y] < search_.window_.total(y) - allowed_loss_[y];
-      if (!needed) continue;
-      if (x == stage_.barrier) return false;
-      force(x, NetSide::kBoth);
+      // Whatever is behind the barrier is needed no more than the barrier.
+      if (x == stage_.barrier) return !needed;
+      if (needed) force(x, NetSide::kBoth);
     }
     return true;
   }
