@@ -175,6 +175,13 @@ void ChainSearch::sumNeeds() {
   without_.resize(n * kY);
   need_words_ = (n + 63) / 64;
   needs_.assign(n * need_words_, 0);
+  group_work_.assign(need_words_ * 16 * 16 * kY, 0);
+  for (std::size_t v = 0; v < n; ++v) {
+    for (std::size_t set = 0; set < 16; ++set) {
+      if ((set >> v % 4 & 1) == 0) continue;
+      for (std::size_t y = 0; y < kY; ++y) group_work_[(v / 4 * 16 + set) * kY + y] += window_.work(v, y);
+    }
+  }
   std::vector<std::uint32_t> stack;
   std::vector<std::uint32_t> seen(n, UINT32_MAX);
   for (std::uint32_t x = 0; x < n; ++x) {

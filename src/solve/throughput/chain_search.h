@@ -123,8 +123,9 @@ class ChainSearch {
   // how many train, how many may not run by pool.
   std::size_t figures_ = 0, work_figure_ = 0, resident_figure_ = 0, blocked_figure_ = 0;
   std::vector<std::vector<double>> chain_sums_;  // [chain][items held * figures]
-  std::vector<double> without_;  // [item * kMost + y]: work of all that does not need the item
-  std::vector<double> slack_;    // by y: rounding of work sums
+  std::vector<double> group_work_;  // [(item / 4 * 16 + set) * kMost + y]: work of a set of four items
+  std::vector<double> without_;     // [item * kMost + y]: work of all that does not need the item
+  std::vector<double> slack_;       // by y: rounding of work sums
 
   void makeOptions();
   void makeStates();

@@ -352,13 +352,18 @@ class ChainWalker {
     const std::size_t words = search_.need_words_;
     std::uint64_t* lost = &lost_[depth * words];
     const std::uint64_t* needs = &search_.needs_[v * words];
+    Works work = lost_work_[depth];
     for (std::size_t w = 0; w < words; ++w) {
-      for (std::uint64_t fresh = needs[w] & ~lost[w]; fresh != 0; fresh &= fresh - 1) {
-        const std::size_t u = w * 64 + static_cast<std::size_t>(std::countr_zero(fresh));
-        for (std::size_t y = 0; y < kY; ++y) lost_work_[depth][y] += search_.window_.work(u, y);
+      const double* group_work = &search_.group_work_[w * 16 * 16 * kY];
+      for (std::uint64_t fresh = needs[w] & ~lost[w]; fresh != 0;) {
+        const auto group = static_cast<std::size_t>(std::countr_zero(fresh)) / 4;
+        const std::size_t set = fresh >> group * 4 & 15;
+        for (std::size_t y = 0; y < kY; ++y) work[y] += group_work[(group * 16 + set) * kY + y];
+        fresh &= ~(std::uint64_t{15} << group * 4);
       }
       lost[w] |= needs[w];
     }
+    lost_work_[depth] = work;
   }
 
   double together(double compute, double transfer) const {
