@@ -107,7 +107,9 @@ class ChainRun {
     for (;;) {
       for (Walker& walker : walkers_) walker.pairs = 0;
       crew_.run(n, [&](std::size_t worker, std::size_t i, const WalkPart* part) {
-        if (shared_.stopped() || shared_.full) return;
+        // Many walks are shorter than a look at the clock.
+        if (i % 16 == 0) shared_.stopped();
+        if (shared_.stop || shared_.full) return;
         walkers_[worker].begin(i, part);
         task(walkers_[worker], i);
       });

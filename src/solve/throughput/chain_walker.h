@@ -149,14 +149,16 @@ class ChainWalker {
   bool walkOption(bool arrived, std::uint32_t x) {
     sortSteps();
     measureRoom();
-    // Before anything enters.
-    if (stage_.barrier != kNoBarrier && part_ == nullptr) arrive();
+    if (stage_.barrier != kNoBarrier) {
+      if (part_ == nullptr) arrive();
+      // No stage of use ends before the barrier.
+      if (isNeeded(stage_.barrier)) return true;
+    }
     stage_.restart();
     sums_[0] = {};
     forced_.clear();
     if (arrived) force(x, NetSide::kAhead);
     bool whole = true;
-    // Forced across the barrier: no stage of use ends before it.
     if (enterForced()) {
       if (!forced_.empty() && part_ == nullptr) {
         ++pairs;
@@ -313,20 +315,26 @@ class ChainWalker {
     is_forced_[v] = 1;
   }
 
-  // Items without which the stage would leave more work than the devices left can do: a stage without x holds
-  // nothing that needs x. What such an item needs is forced too, so together they start the stage. False when
-  // the barrier is among them.
+  // Whether a stage without x would leave more work than the devices left can do: it holds nothing that needs
+  // x.
+  bool isNeeded(std::uint32_t x) const {
+    if (!loss_counts_) return false;
+    for (std::size_t y = 0; y < search_.window_.size(); ++y) {
+      if (search_.without_[x * kY + y] < search_.window_.total(y) - allowed_loss_[y]) return true;
+    }
+    return false;
+  }
+
+  // Items that are needed start the stage; what they need is needed too, and nothing behind the barrier is
+  // needed more than the barrier. False when no stage with all of them is of use.
   bool enterForced() {
     if (!loss_counts_) return true;
     for (std::size_t i = segment_->first; i < search_.order_.size(); ++i) {
       const std::uint32_t x = search_.order_[i];
-      if (stage_.member[x] || is_forced_[x]) continue;
-      bool needed = false;
-      for (std::size_t y = 0; y < search_.window_.size(); ++y)
-        needed = needed || search_.without_[x * kY + y] < search_.window_.total(y) - allowed_loss_[y];
-      // Whatever is behind the barrier is needed no more than the barrier.
-      if (x == stage_.barrier) return !needed;
-      if (needed) force(x, NetSide::kBoth);
+      if (x == stage_.barrier) break;
+      if (stage_.member[x] || is_forced_[x] || !isNeeded(x)) continue;
+      force(x, NetSide::kBoth);
+      if (!alive(sums_[0])) return false;
     }
     return true;
   }
