@@ -24,7 +24,7 @@ class ChainRun {
       : search_(search),
         limits_(limits),
         table_(search.packing_.words, search.states_, budget.memory_bytes / 2),
-        crew_(budget.threads),
+        crew_(std::max(1u, budget.threads)),
         shared_{budget, table_, crew_, limits.max_pairs},
         levels_(search.model_.itemCount() + 1),
         cutoff_(limits.cutoff) {

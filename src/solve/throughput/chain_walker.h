@@ -51,6 +51,7 @@ class ChainWalker {
   void begin(std::size_t walk, const WalkPart* part) {
     walk_ = walk;
     part_ = part;
+    begun_ = steps_;
   }
 
   // Walks from `ideal` with every option up to the end of its segment and offers what the stages are worth.
@@ -116,7 +117,8 @@ class ChainWalker {
   double busy_limit_ = 0;  // most time that a device may be busy
   Works room_{}, allowed_loss_{};
   bool loss_counts_ = true;
-  std::uint64_t steps_ = 0;
+  static constexpr std::uint64_t kLongWalk = 256;  // steps after which it pays to share a walk
+  std::uint64_t steps_ = 0, begun_ = 0;
 
   bool goOn() {
     if (shared_.stop.load(std::memory_order_relaxed) || shared_.full.load(std::memory_order_relaxed))
@@ -125,6 +127,7 @@ class ChainWalker {
       shared_.stop = true;
       return false;
     }
+    shared_.crew.startWhenLate();
     return true;
   }
 
@@ -200,7 +203,7 @@ class ChainWalker {
         ++pairs;
         if ((++steps_ & 63) == 0) {
           if ((steps_ & 4095) == 0 && !goOn()) return false;
-          if (shared_.crew.hungry()) handOver();
+          if (steps_ - begun_ >= kLongWalk && shared_.crew.hungry()) handOver();
         }
         if (!offer(sums_[depth], forced_.size() + depth)) return false;
         if (alive(sums_[depth])) {
