@@ -9,6 +9,7 @@
 // results must not depend on it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -52,12 +53,11 @@ class WalkCrew {
       next_ = 0;
     }
     const auto begun = Clock::now();
-    for (std::size_t i = next_++; i < n; i = next_++) {
-      task(0, i, nullptr);
-      if (workers_ == 1 || i + 2 >= n || open_.load(std::memory_order_relaxed)) continue;
+    takeWalks(0, [&] {
+      if (workers_ == 1 || open_.load(std::memory_order_relaxed)) return;
       startWhenLate();
       if (Clock::now() - begun > kCallAfter) call();
-    }
+    });
     std::unique_lock lock(mutex_);
     for (;;) {
       if (!parts_.empty()) {
@@ -148,9 +148,22 @@ class WalkCrew {
       (*task_)(worker, part.walk, &part);
     } else {
       lock.unlock();
-      for (std::size_t i = next_++; i < count_; i = next_++) (*task_)(worker, i, nullptr);
+      takeWalks(worker, [] {});
     }
     lock.lock();
+  }
+
+  // Does walks until all are taken: a few at a time while there are many, for some are very short.
+  template <class Between>
+  void takeWalks(std::size_t worker, Between between) {
+    for (;;) {
+      const std::size_t seen = next_.load(std::memory_order_relaxed);
+      if (seen >= count_) return;
+      const std::size_t some = std::clamp<std::size_t>((count_ - seen) / (8 * workers_), 1, 8);
+      const std::size_t first = next_.fetch_add(some);
+      for (std::size_t i = first; i < std::min(first + some, count_); ++i) (*task_)(worker, i, nullptr);
+      between();
+    }
   }
 
   void serve(std::size_t worker) {

@@ -24,8 +24,9 @@
 
 namespace allot {
 
+// On cache lines of its own: each thread has one.
 template <std::size_t Q>
-class ChainWalker {
+class alignas(64) ChainWalker {
  public:
   using Entry = ChainEntry;
   using Sums = ChainSums<Q>;
@@ -93,9 +94,14 @@ class ChainWalker {
   };
   struct Step {
     Arrival from;
-    std::uint32_t next;     // state
-    std::uint32_t end = 0;  // of the steps to the same state, by rising `least`
-    double least = 0;       // what the arrival adds to the load at least, replicas aside
+    std::uint32_t next;  // state
+    double least = 0;    // what the arrival adds to the load at least, replicas aside
+  };
+  // Steps to the same state, by rising `least`.
+  struct Target {
+    std::uint32_t state;
+    std::uint32_t begin, end;
+    Works room;  // most work that may be left
   };
 
   const ChainSearch& search_;
@@ -112,6 +118,7 @@ class ChainWalker {
   const WalkPart* part_ = nullptr;
   const StageOption* option_ = nullptr;
   std::vector<Step> steps_from_;
+  std::vector<Target> targets_;
   Sums least_;  // of each sum the least over all steps
   std::array<double, Q> cutoff_{};
   double busy_limit_ = 0;  // most time that a device may be busy
@@ -145,7 +152,7 @@ class ChainWalker {
 
   void addStep(const Arrival& from) {
     const std::int32_t next = search_.next_state_[from.option * search_.states_ + from.from.state];
-    if (next >= 0) steps_from_.push_back({from, static_cast<std::uint32_t>(next), 0, 0});
+    if (next >= 0) steps_from_.push_back({from, static_cast<std::uint32_t>(next), 0});
   }
 
   // Makes the stages of one option. `arrived`: they start with x, what comes before it being in the steps.
@@ -270,13 +277,21 @@ class ChainWalker {
       const Sums& sums = step.from.sums;
       step.least = sums.compute[Q - 1] + (search_.overlap_sum_ ? sums.transfer[Q - 1] : 0);
     }
-    std::stable_sort(steps_from_.begin(), steps_from_.end(), [](const Step& a, const Step& b) {
+    const auto lighter = [](const Step& a, const Step& b) {
       return a.next != b.next ? a.next < b.next : a.least < b.least;
-    });
-    auto end = static_cast<std::uint32_t>(steps_from_.size());
-    for (std::size_t i = steps_from_.size(); i-- > 0;) {
-      steps_from_[i].end = end;
-      if (i > 0 && steps_from_[i - 1].next != steps_from_[i].next) end = static_cast<std::uint32_t>(i);
+    };
+    // Arrivals come sorted but for max-parts.
+    if (!std::is_sorted(steps_from_.begin(), steps_from_.end(), lighter))
+      std::stable_sort(steps_from_.begin(), steps_from_.end(), lighter);
+    targets_.clear();
+    for (std::uint32_t i = 0; i < steps_from_.size(); ++i) {
+      const std::uint32_t next = steps_from_[i].next;
+      if (targets_.empty() || targets_.back().state != next) {
+        Target& target = targets_.emplace_back(Target{next, i, i, {}});
+        for (std::size_t y = 0; y < search_.window_.size(); ++y)
+          target.room[y] = busy_limit_ * search_.capacity_[next * kY + y] + search_.slack_[y];
+      }
+      targets_.back().end = i + 1;
     }
   }
 
@@ -295,14 +310,15 @@ class ChainWalker {
       least_.resident = std::min(least_.resident, sums.resident);
       for (std::size_t y = 0; y < search_.window_.size(); ++y) {
         const double before = busy_limit_ * search_.capacity_[step.from.from.state * kY + y];
-        const double behind = busy_limit_ * search_.capacity_[step.next * kY + y];
         // Work that was left when the stage began: that of the arrival is among what is placed by now.
         const double left = search_.window_.total(y) - stage_.placed_work[y] + sums.work[y];
         // Device time that may be spent beyond what the items would need at the best use of the devices.
         const double room = before - left - (search_.window_.weight(y, stage_.pool) * busy - sums.work[y]);
         room_[y] = std::max(room_[y], room + search_.slack_[y]);
-        allowed_loss_[y] = std::max(allowed_loss_[y], behind + search_.slack_[y]);
       }
+    }
+    for (const Target& target : targets_) {
+      for (std::size_t y = 0; y < kY; ++y) allowed_loss_[y] = std::max(allowed_loss_[y], target.room[y]);
     }
     // Where the devices behind could do all that is left, nothing that is left out is too much.
     loss_counts_ = false;
@@ -345,10 +361,7 @@ class ChainWalker {
   // What has been left out of the stage is lost to it with all that needs it; the devices behind must do it.
   bool lossFits(std::size_t depth) const {
     if (!loss_counts_) return true;
-    for (std::size_t y = 0; y < search_.window_.size(); ++y) {
-      if (lost_work_[depth][y] > allowed_loss_[y]) return false;
-    }
-    return true;
+    return fits(lost_work_[depth], allowed_loss_);
   }
 
   void inheritLoss(std::size_t depth) {
@@ -400,10 +413,9 @@ class ChainWalker {
     return together(a.compute[q] + b.compute[q], a.transfer[q] + b.transfer[q]) / option_->replicas;
   }
 
-  bool workLeftFits(const Sums& sums, std::uint32_t next) const {
+  bool fits(const Works& work, const Works& room) const {
     for (std::size_t y = 0; y < search_.window_.size(); ++y) {
-      const double left = search_.window_.total(y) - stage_.placed_work[y] - sums.work[y];
-      if (left > busy_limit_ * search_.capacity_[next * kY + y] + search_.slack_[y]) return false;
+      if (work[y] > room[y]) return false;
     }
     return true;
   }
@@ -432,14 +444,17 @@ class ChainWalker {
   bool offer(const Sums& sums, std::size_t items) {
     const double r = option_->replicas;
     const double added_least = sums.compute[Q - 1] + (search_.overlap_sum_ ? sums.transfer[Q - 1] : 0);
+    Works left;
+    for (std::size_t y = 0; y < kY; ++y)
+      left[y] = search_.window_.total(y) - stage_.placed_work[y] - sums.work[y];
+    if (!fits(left, allowed_loss_)) return true;
     bool looked_up = false;
-    std::uint32_t target = 0;
-    for (std::size_t i = 0; i < steps_from_.size(); i = steps_from_[i].end) {
-      const std::uint32_t next = steps_from_[i].next;
-      if (!workLeftFits(sums, next)) continue;
+    std::uint32_t ideal = 0;
+    for (const Target& target : targets_) {
+      if (!fits(left, target.room)) continue;
       double best = cutoff_[Q - 1];
       bool any = false;
-      for (std::size_t j = i; j < steps_from_[i].end; ++j) {
+      for (std::size_t j = target.begin; j < target.end; ++j) {
         if (steps_from_[j].least + added_least >= r * best) break;
         const double value = valueOf(steps_from_[j].from, sums);
         if (!(value < best)) continue;
@@ -449,15 +464,15 @@ class ChainWalker {
       if (!any) continue;
       if (!looked_up) {
         bool is_new = false;
-        target = shared_.table.insert(stage_.key.data(), is_new);
-        if (target == IdealTable::kFull) {
+        ideal = shared_.table.insert(stage_.key.data(), is_new);
+        if (ideal == IdealTable::kFull) {
           shared_.full = true;
           return false;
         }
-        if (is_new) added.push_back({target, stage_.placed + static_cast<std::uint32_t>(items)});
+        if (is_new) added.push_back({ideal, stage_.placed + static_cast<std::uint32_t>(items)});
         looked_up = true;
       }
-      shared_.table.lower(target, next, best);
+      shared_.table.lower(ideal, target.state, best);
     }
     return true;
   }
