@@ -132,7 +132,8 @@ class WalkCrew {
     for (const auto end = Clock::now() + kLookOut; !condition() && Clock::now() < end;) {
       const std::uint32_t seen = news_;
       lock.unlock();
-      while (news_ == seen && Clock::now() < end) std::this_thread::yield();
+      while (news_ == seen && Clock::now() < end) {
+      }
       lock.lock();
     }
     changed_.wait(lock, condition);

@@ -45,6 +45,7 @@ struct ChainSums {
   double transfer[Q] = {};
   double fixed[Q] = {};  // the part of `transfer` that no further item takes back
   std::array<double, CapacityWindow::kMost> work{};
+  double owed = 0;  // by stages before it, for nets that end in it or behind it
   double resident = 0, weights = 0, stash = 0;
   bool trains = false;
 };

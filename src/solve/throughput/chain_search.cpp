@@ -52,6 +52,7 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
     sumNeeds();
     findSegments();
     listNets();
+    findRoots();
     sumChains();
   }
   for (std::size_t y = 0; y < window_.size(); ++y) slack_.push_back(kWindowSlack * window_.total(y));
@@ -261,10 +262,6 @@ void ChainSearch::listNets() {
         segment.runs.push_back({place.chain, place.position + 1});
     }
   }
-  const auto lastOf = [&](std::span<const std::uint32_t> items) {
-    return *std::max_element(items.begin(), items.end(),
-                             [&](std::uint32_t a, std::uint32_t b) { return position_[a] < position_[b]; });
-  };
   for (std::uint32_t e = 0; e < model_.netCount(); ++e)
     segments_[segment_of[lastOf(model_.net_items[e])]].nets.push_back(e);
   for (std::uint32_t t = 0; t < model_.stash_bytes.size(); ++t) {
@@ -272,6 +269,22 @@ void ChainSearch::listNets() {
     ChainSegment& segment = segments_[segment_of[last]];
     // With the barrier as its only reader it is ahead.
     if (last != segment.barrier || isStashBehind(t, last)) segment.stashes.push_back(t);
+  }
+}
+
+void ChainSearch::findRoots() {
+  net_root_.assign(model_.netCount(), kNoRoot);
+  net_owed_.assign(model_.netCount(), 0);
+  if (!overlap_sum_ || model_.poolCount() != 1) return;
+  for (std::uint32_t e = 0; e < model_.netCount(); ++e) {
+    const auto ends = model_.net_items[e];
+    const std::uint32_t last = lastOf(ends);
+    const bool needs_all = std::all_of(ends.begin(), ends.end(), [&](std::uint32_t v) {
+      return (needs_[v * need_words_ + last / 64] >> last % 64 & 1) != 0;
+    });
+    if (!needs_all) continue;
+    net_root_[e] = last;
+    net_owed_[e] = window_.weight(0, 0) * model_.cost(e, 0, model_.net_producer[e] == last);
   }
 }
 
@@ -310,6 +323,11 @@ void ChainSearch::keyBefore(std::uint32_t barrier, std::vector<std::uint64_t>& k
     if (v == barrier) return;
     key[packing_.places[v].word] += std::uint64_t{1} << packing_.places[v].shift;
   }
+}
+
+std::uint32_t ChainSearch::lastOf(std::span<const std::uint32_t> items) const {
+  return *std::max_element(items.begin(), items.end(),
+                           [&](std::uint32_t a, std::uint32_t b) { return position_[a] < position_[b]; });
 }
 
 bool ChainSearch::reachesBehind(std::span<const std::uint32_t> items, std::uint32_t barrier) const {

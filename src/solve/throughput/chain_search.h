@@ -117,6 +117,11 @@ class ChainSearch {
   std::vector<std::uint8_t> covers_;      // [state * states + state]; empty where there are too many
   std::vector<std::int32_t> next_state_;  // [option * states + state], -1 when devices or stages run out
   std::vector<double> capacity_;          // [state * CapacityWindow::kMost + y] of the devices left
+  // Where all devices are alike and transfers add to compute: whoever holds the root of a net, the item that
+  // needs all others of the net, must pay for it as long as another one is in a later stage.
+  std::vector<std::uint32_t> net_root_;  // by net; kNoRoot where there is none
+  std::vector<double> net_owed_;         // by net, in units of work
+  static constexpr std::uint32_t kNoRoot = UINT32_MAX;
   std::size_t need_words_ = 0;
   std::vector<std::uint64_t> needs_;  // [item * words]: bits of all that needs the item, itself among them
   // Sums of the first items of each chain: compute by pool and part, work by y, resident bytes, weights and
@@ -133,6 +138,7 @@ class ChainSearch {
   void sumNeeds();
   void findSegments();
   void listNets();
+  void findRoots();
   void sumChains();
   const double* chainSums(std::size_t chain, std::uint32_t held) const {
     return &chain_sums_[chain][held * figures_];
@@ -147,6 +153,7 @@ class ChainSearch {
     return reachesBehind(model_.stash_readers[stash], barrier);
   }
   bool reachesBehind(std::span<const std::uint32_t> items, std::uint32_t barrier) const;
+  std::uint32_t lastOf(std::span<const std::uint32_t> items) const;
   std::uint32_t stagesOf(std::uint32_t state) const {
     return used_[(state + 1) * (model_.poolCount() + 1) - 1];
   }

@@ -147,7 +147,7 @@ class alignas(64) ChainWalker {
   void place(const ChainSegment& segment) {
     segment_ = &segment;
     stage_.barrier = segment.barrier;
-    stage_.place();
+    stage_.place(segment);
   }
 
   void addStep(const Arrival& from) {
@@ -447,6 +447,7 @@ class alignas(64) ChainWalker {
     Works left;
     for (std::size_t y = 0; y < kY; ++y)
       left[y] = search_.window_.total(y) - stage_.placed_work[y] - sums.work[y];
+    left[0] += stage_.placed_owed + sums.owed;
     if (!fits(left, allowed_loss_)) return true;
     bool looked_up = false;
     std::uint32_t ideal = 0;

@@ -39,6 +39,8 @@ class GrowingStage {
       nets_[e].ends = static_cast<std::uint32_t>(model_.net_items[e].size());
       nets_[e].producer = model_.net_producer[e];
       nets_[e].part = Q == 2 ? model_.net_rest[e] : 0;
+      nets_[e].root = search.net_root_[e];
+      nets_[e].owed = search.net_owed_[e];
     }
   }
 
@@ -47,12 +49,13 @@ class GrowingStage {
   std::vector<std::uint32_t> member;      // by item: in a later stage
   std::uint32_t barrier = kNoBarrier;     // never a candidate
   std::size_t pool = UINT32_MAX;
-  Works placed_work{};  // of later stages
+  Works placed_work{};     // of later stages
+  double placed_owed = 0;  // by stages before them, for nets that end in them
   std::uint32_t placed = 0;
 
-  // Begins anew behind the ideal of `key`, with nothing in the stage, whatever its option. Sums are taken
-  // over all chains each time, so that they do not depend on the ideal before.
-  void place() {
+  // Begins anew behind the ideal of `key`, which ends in the segment, with nothing in the stage, whatever its
+  // option. Sums are taken over all chains each time, so that they do not depend on the ideal before.
+  void place(const ChainSegment& segment) {
     const IdealPacking& packing = search_.packing_;
     placed_work.fill(0);
     first_candidates_.clear();
@@ -69,6 +72,11 @@ class GrowingStage {
       const std::uint32_t v = packing.chains[c][placed_of_chain_[c]];
       if (left_[v] == 0 && v != barrier) first_candidates_.push_back(v);
     }
+    placed_owed = 0;
+    for (const std::uint32_t e : segment.nets) {
+      const Net& net = nets_[e];
+      if (net.owed > 0 && net.later > 0 && member[net.root] == 0) placed_owed += net.owed;
+    }
   }
 
   // After a walk that was cut short: no stage, nothing in later ones.
@@ -76,7 +84,7 @@ class GrowingStage {
     std::fill(key.begin(), key.end(), 0);
     for (Net& net : nets_) net.inside = 0;
     std::fill(stash_held_.begin(), stash_held_.end(), 0);
-    place();
+    place({});
   }
 
   // What a stage of all items up to the barrier at the end of the segment would be, the barrier's own nets
@@ -138,6 +146,10 @@ class GrowingStage {
     to.trains = to.trains || model_.trains[v] != 0;
     for (const std::uint32_t e : model_.item_nets[v]) {
       Net& net = nets_[e];
+      if (net.owed > 0) {
+        const bool is_first = net.inside + net.later == 0, is_root = net.root == v;
+        if (is_first != is_root) to.owed += is_root ? -net.owed : net.owed;
+      }
       if (side == NetSide::kAhead && search_.isBehind(e, v)) continue;
       const bool sends = net.producer == v;
       double& transfer = to.transfer[net.part];
@@ -181,6 +193,8 @@ class GrowingStage {
  private:
   struct Net {
     std::uint32_t ends = 0, producer = 0, part = 0;
+    std::uint32_t root = 0;
+    double owed = 0;           // to be paid for as long as the root is not placed
     std::uint32_t inside = 0;  // ends in the stage
     std::uint32_t later = 0;   // ends in later stages
     double send = 0, receive = 0;
