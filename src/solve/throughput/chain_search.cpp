@@ -266,9 +266,10 @@ void ChainSearch::listNets() {
     segments_[segment_of[lastOf(model_.net_items[e])]].nets.push_back(e);
   for (std::uint32_t t = 0; t < model_.stash_bytes.size(); ++t) {
     const std::uint32_t last = lastOf(model_.stash_readers[t]);
-    ChainSegment& segment = segments_[segment_of[last]];
-    // With the barrier as its only reader it is ahead.
-    if (last != segment.barrier || isStashBehind(t, last)) segment.stashes.push_back(t);
+    // With a barrier as its only reader it is ahead of the barrier.
+    const std::uint32_t s = segment_of[last];
+    const bool is_ahead = last == segments_[s].barrier && !isStashBehind(t, last);
+    segments_[is_ahead ? s + 1 : s].stashes.push_back(t);
   }
 }
 
