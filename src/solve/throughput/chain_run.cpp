@@ -77,6 +77,8 @@ class ChainRun {
   double cutoff_;
   std::vector<Walker> walkers_;
   std::uint64_t pairs_ = 0;
+  const bool replicas_ = std::any_of(search_.options_.begin(), search_.options_.end(),
+                                     [](const StageOption& option) { return option.replicas > 1; });
 
   std::pair<std::uint32_t, double> best() const {
     std::pair<std::uint32_t, double> least{0, kInfinity};
@@ -171,49 +173,47 @@ class ChainRun {
     std::vector<double> least_value, least_resident;  // of the members so far
   };
 
-  std::vector<Ranked> rank(const std::vector<Arrival>& all) const {
-    const bool memory = search_.memory_counts_;
-    const bool sync = std::any_of(search_.options_.begin(), search_.options_.end(),
-                                  [](const StageOption& option) { return option.replicas > 1; });
-    std::vector<Ranked> ranked;
-    for (std::uint32_t i = 0; i < all.size(); ++i) {
-      const Arrival& a = all[i];
-      if (!(a.from.value < cutoff_)) continue;
-      Ranked& r = ranked.emplace_back(Ranked{{}, a.option, a.from.state, i});
-      for (std::size_t q = 0; q < Q; ++q) {
-        const double compute = a.sums.compute[q], transfer = a.sums.transfer[q];
-        r.figures[2 * q] = search_.overlap_sum_ ? compute + transfer : compute;
-        r.figures[2 * q + 1] = search_.overlap_sum_ ? 0 : transfer;
-      }
-      r.figures[kValue] = a.from.value;
-      if (memory) r.figures[kResident] = a.sums.resident;
-      if (memory) r.figures[2 * Q + 2] = a.sums.stash;
-      if (sync) r.figures[2 * Q + 3] = a.sums.weights;
-      if (sync) r.figures[2 * Q + 4] = a.sums.trains ? 1 : 0;
+  Ranked rank(const Arrival& a, std::uint32_t index) const {
+    Ranked r{{}, a.option, a.from.state, index};
+    for (std::size_t q = 0; q < Q; ++q) {
+      const double compute = a.sums.compute[q], transfer = a.sums.transfer[q];
+      r.figures[2 * q] = search_.overlap_sum_ ? compute + transfer : compute;
+      r.figures[2 * q + 1] = search_.overlap_sum_ ? 0 : transfer;
     }
-    std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
-      return std::tie(a.option, a.state, a.figures, all[a.index].sums.compute[0]) <
-             std::tie(b.option, b.state, b.figures, all[b.index].sums.compute[0]);
-    });
-    return ranked;
+    r.figures[kValue] = a.from.value;
+    if (search_.memory_counts_) r.figures[kResident] = a.sums.resident;
+    if (search_.memory_counts_) r.figures[2 * Q + 2] = a.sums.stash;
+    if (replicas_) r.figures[2 * Q + 3] = a.sums.weights;
+    if (replicas_) r.figures[2 * Q + 4] = a.sums.trains ? 1 : 0;
+    return r;
   }
 
-  // Drops every arrival that another one with the same option equals or beats in all that counts later: first
-  // within each group, then by groups that use fewer devices. Groups do not wait for each other.
-  std::vector<Arrival> unbeaten(const std::vector<Arrival>& all) {
-    const std::vector<Ranked> ranked = rank(all);
+  // Arrivals of each option and state, none of which equals or beats another in all that counts later.
+  std::vector<Group> group(const std::vector<Arrival>& all) {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> by_group;
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      if (all[i].from.value < cutoff_)
+        by_group.emplace_back(std::uint64_t{all[i].option} << 32 | all[i].from.state, i);
+    }
+    std::sort(by_group.begin(), by_group.end());
     std::vector<std::size_t> first;
-    for (std::size_t i = 0; i < ranked.size(); ++i) {
-      if (i == 0 || ranked[i - 1].option != ranked[i].option || ranked[i - 1].state != ranked[i].state)
-        first.push_back(i);
+    for (std::size_t i = 0; i < by_group.size(); ++i) {
+      if (i == 0 || by_group[i - 1].first != by_group[i].first) first.push_back(i);
     }
     std::vector<Group> groups(first.size());
-    first.push_back(ranked.size());
+    first.push_back(by_group.size());
     crew_.run(groups.size(), [&](std::size_t, std::size_t g, const WalkPart*) {
+      std::vector<Ranked> ranked;
+      for (std::size_t i = first[g]; i < first[g + 1]; ++i)
+        ranked.push_back(rank(all[by_group[i].second], by_group[i].second));
+      std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
+        return std::tie(a.figures, all[a.index].sums.compute[0]) <
+               std::tie(b.figures, all[b.index].sums.compute[0]);
+      });
       Group& group = groups[g];
       double value = kInfinity, resident = kInfinity;
-      for (std::size_t i = first[g]; i < first[g + 1]; ++i) {
-        if (i % 256 == 0 && shared_.stopped()) return;
+      for (std::size_t i = 0; i < ranked.size(); ++i) {
+        if (i % 256 == 255 && shared_.stopped()) return;
         const Ranked& r = ranked[i];
         if (value <= r.figures[kValue] && resident <= r.figures[kResident] &&
             std::any_of(group.members.rbegin(), group.members.rend(),
@@ -224,6 +224,13 @@ class ChainRun {
         group.least_resident.push_back(resident = std::min(resident, r.figures[kResident]));
       }
     });
+    return groups;
+  }
+
+  // Drops every arrival that another one with the same option equals or beats in all that counts later: first
+  // within each group, then by groups that use fewer devices. Groups do not wait for each other.
+  std::vector<Arrival> unbeaten(const std::vector<Arrival>& all) {
+    const std::vector<Group> groups = group(all);
     std::vector<std::vector<std::uint32_t>> kept(groups.size());
     crew_.run(groups.size(), [&](std::size_t, std::size_t g, const WalkPart*) {
       if (shared_.stopped()) return;

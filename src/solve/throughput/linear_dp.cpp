@@ -16,6 +16,8 @@ constexpr std::size_t kLarge = 100'000;
 // Items up to which further orders are tried.
 constexpr std::size_t kSmall = 500;
 constexpr std::size_t kMoreBatches = 8;
+// Items below which a split takes no longer than to start a thread.
+constexpr std::size_t kTiny = 150;
 // Batches in a row without a better plan: the best of all orders is likely found.
 constexpr std::size_t kPatience = 3;
 
@@ -24,7 +26,7 @@ constexpr std::size_t kPatience = 3;
 LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
                    std::span<const std::uint32_t> stage_of, double cutoff, const Budget& budget) {
   std::vector<LinePlan> plans(rules.size());
-  parallelFor(rules.size(), budget.threads, [&](std::size_t i) {
+  parallelFor(rules.size(), model.item_count < kTiny ? 1 : budget.threads, [&](std::size_t i) {
     if (budget.stopped()) return;
     const std::vector<std::uint32_t> order = makeOrder(model, rules[i], stage_of, budget);
     if (order.size() < model.item_count) return;
