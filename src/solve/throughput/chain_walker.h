@@ -410,7 +410,8 @@ class alignas(64) ChainWalker {
   }
 
   double load(const Sums& a, const Sums& b, std::size_t q) const {
-    return together(a.compute[q] + b.compute[q], a.transfer[q] + b.transfer[q]) / option_->replicas;
+    const double all = together(a.compute[q] + b.compute[q], a.transfer[q] + b.transfer[q]);
+    return option_->replicas == 1 ? all : all / option_->replicas;
   }
 
   bool fits(const Works& work, const Works& room) const {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/thread_pool.h"
 #include "solve/throughput/price_diagram.h"
 #include "solve/throughput/price_master.h"
 #include "solve/throughput/price_order.h"
@@ -25,6 +26,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 2e-10;
 // Sizes beyond which it does not start, or forgets nets.
 constexpr std::size_t kMaxItems = 4000, kMaxWidth = 1024, kMaxNodes = 100000;
+constexpr std::size_t kTiny = 150;  // items for which a diagram takes no longer than to start a thread
 // A sweep tells as many prizes of a device apart as this many table entries allow.
 constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
 constexpr double kResolutionPerItem = 100;
@@ -141,8 +143,11 @@ void Bounder::build(double limit) {
   report_.nodes = 0;
   const std::size_t width =
       std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
-  for (std::size_t k = 0; k < model_.poolCount(); ++k) {
-    diagrams_.emplace_back(model_, k, order_.items, limit_, width);
+  std::vector<std::optional<PriceDiagram>> made(model_.poolCount());
+  parallelFor(made.size(), model_.itemCount() < kTiny ? 1 : budget_.threads,
+              [&](std::size_t k) { made[k].emplace(model_, k, order_.items, limit_, width); });
+  for (auto& diagram : made) {
+    diagrams_.push_back(std::move(*diagram));
     report_.nodes += diagrams_.back().nodeCount();
     report_.complete = report_.complete && diagrams_.back().complete;
   }
