@@ -204,6 +204,10 @@ class alignas(64) ChainWalker {
     }
     for (;;) {
       if (at < stage_.candidates.size() && lossFits(depth)) {
+        if (isTooMuch(stage_.candidates[at], sums_[depth])) {
+          lose(stage_.candidates[at++], depth);
+          continue;
+        }
         stack_.push_back({at, static_cast<std::uint32_t>(stage_.candidates.size()), false});
         stage_.enter(stage_.candidates[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
         ++depth;
@@ -407,6 +411,13 @@ class alignas(64) ChainWalker {
       if (search_.window_.weight(y, stage_.pool) * busy - sums.work[y] > room_[y]) return false;
     }
     return true;
+  }
+
+  // Whether with this item no stage is of use, by its time alone: seen before it enters.
+  bool isTooMuch(std::uint32_t v, const Sums& sums) const {
+    const double seconds = stage_.lastPart(v);
+    return !(together(least_.compute[Q - 1] + sums.compute[Q - 1] + seconds,
+                      least_.fixed[Q - 1] + sums.fixed[Q - 1]) < option_->replicas * cutoff_[Q - 1]);
   }
 
   double load(const Sums& a, const Sums& b, std::size_t q) const {

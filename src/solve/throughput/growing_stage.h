@@ -172,6 +172,12 @@ class GrowingStage {
     key[place.word] += std::uint64_t{1} << place.shift;
   }
 
+  // The time of an item on the pool, of its last part where there are two.
+  double lastPart(std::uint32_t v) const {
+    const std::size_t at = v * model_.poolCount() + pool;
+    return Q == 2 && model_.seconds[at] < kCannotRun ? model_.rest_seconds[at] : model_.seconds[at];
+  }
+
   // Undoes the last `enter`; so many candidates were there before it.
   void leave(std::uint32_t v, std::uint32_t candidates_before) {
     candidates.resize(candidates_before);
