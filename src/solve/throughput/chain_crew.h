@@ -160,7 +160,7 @@ class WalkCrew {
     for (;;) {
       const std::size_t seen = next_.load(std::memory_order_relaxed);
       if (seen >= count_) return;
-      const std::size_t some = std::clamp<std::size_t>((count_ - seen) / (8 * workers_), 1, 8);
+      const std::size_t some = std::max<std::size_t>((count_ - seen) / (4 * workers_), 1);
       const std::size_t first = next_.fetch_add(some);
       for (std::size_t i = first; i < std::min(first + some, count_); ++i) (*task_)(worker, i, nullptr);
       between();
