@@ -146,11 +146,11 @@ class GrowingStage {
     to.trains = to.trains || model_.trains[v] != 0;
     for (const std::uint32_t e : model_.item_nets[v]) {
       Net& net = nets_[e];
+      if (side == NetSide::kAhead && search_.isBehind(e, v)) continue;
       if (net.owed > 0) {
         const bool is_first = net.inside + net.later == 0, is_root = net.root == v;
         if (is_first != is_root) to.owed += is_root ? -net.owed : net.owed;
       }
-      if (side == NetSide::kAhead && search_.isBehind(e, v)) continue;
       const bool sends = net.producer == v;
       double& transfer = to.transfer[net.part];
       if (net.inside == 0) {
