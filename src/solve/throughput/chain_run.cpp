@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -28,7 +29,6 @@ class ChainRun {
         shared_{budget, table_, crew_, limits.max_pairs},
         levels_(search.model_.itemCount() + 1),
         cutoff_(limits.cutoff) {
-    walkers_.reserve(budget.threads);
     for (std::uint32_t t = 0; t < std::max(1u, budget.threads); ++t) walkers_.emplace_back(search, shared_);
   }
 
@@ -75,7 +75,7 @@ class ChainRun {
   ChainShared shared_;
   std::vector<std::vector<std::uint32_t>> levels_;  // ideals by number of items
   double cutoff_;
-  std::vector<Walker> walkers_;
+  std::deque<Walker> walkers_;
   std::uint64_t pairs_ = 0;
   const bool replicas_ = std::any_of(search_.options_.begin(), search_.options_.end(),
                                      [](const StageOption& option) { return option.replicas > 1; });

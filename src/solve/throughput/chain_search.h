@@ -97,6 +97,8 @@ class ChainSearch {
   template <std::size_t>
   friend class GrowingStage;
   template <std::size_t>
+  friend class ChainWorth;
+  template <std::size_t>
   friend class ChainRun;
 
   const PipelineModel& model_;
