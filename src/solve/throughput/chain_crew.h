@@ -1,13 +1,17 @@
 // Threads that share walks: whole ones by number, and parts of a long one when a thread has nothing to do.
 //
 // Problem: the walks of one level differ in length by orders of magnitude, and often there is only one.
-// Method: a walker that sees `hungry` hands over what it has not looked at yet near the root of its tree.
-// Threads live as long as the crew, because levels are many and some take microseconds.
-// Guarantee: `run` returns when all walks and all their parts are done. Which thread does what is left to
-// chance, so results must not depend on it.
+// Levels are many, and some take less time than it takes to wake a thread. Method: a level begins on the
+// caller's thread; the others are called once it has taken a while. A walker that sees `hungry` hands over
+// what it has not looked at yet near the root of its tree. Threads start when the crew has worked for some
+// milliseconds, live as long as it does, and look out for work for a moment before they sleep. Guarantee:
+// `run` returns when all walks and all their parts are done. Which thread does what is left to chance, so
+// results must not depend on it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -31,75 +35,112 @@ class WalkCrew {
   // Does a walk, or the part of it, as member number `worker` of the crew.
   using Task = std::function<void(std::size_t worker, std::size_t walk, const WalkPart* part)>;
 
-  explicit WalkCrew(std::size_t workers) {
-    for (std::size_t w = 1; w < workers; ++w) threads_.emplace_back([this, w] { serve(w); });
-  }
+  explicit WalkCrew(std::size_t workers) : workers_(workers) {}
   WalkCrew(const WalkCrew&) = delete;
   WalkCrew& operator=(const WalkCrew&) = delete;
   ~WalkCrew() {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-    }
-    changed_.notify_all();
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+    tell();
   }
 
   // Does walks 0 .. n-1.
   void run(std::size_t n, const Task& task) {
-    if (threads_.empty()) {
-      for (std::size_t i = 0; i < n; ++i) task(0, i, nullptr);
-      return;
+    {
+      const std::lock_guard lock(mutex_);
+      task_ = &task;
+      count_ = n;
+      next_ = 0;
     }
+    const auto begun = Clock::now();
+    takeWalks(0, [&] {
+      if (workers_ == 1 || open_.load(std::memory_order_relaxed)) return;
+      startWhenLate();
+      if (Clock::now() - begun > kCallAfter) call();
+    });
     std::unique_lock lock(mutex_);
-    task_ = &task;
-    next_ = 0;
-    count_ = n;
-    if (n > 1) changed_.notify_all();
     for (;;) {
-      if (ready()) {
+      if (!parts_.empty()) {
         work(0, lock);
       } else if (busy_ == 0) {
         break;
       } else {
-        await(lock, [&] { return ready() || busy_ == 0; });
+        await(lock, [&] { return !parts_.empty() || busy_ == 0; });
       }
     }
-    count_ = 0;
+    open_ = false;
+  }
+
+  // The caller works alone as long as there is little to do; a long walk must ask now and then.
+  void startWhenLate() {
+    if (workers_ == 1 || started_.load(std::memory_order_relaxed) || Clock::now() - made_ < kStartAfter)
+      return;
+    // Only the caller is here: others come after this.
+    started_ = true;
+    for (std::size_t w = 1; w < workers_; ++w) threads_.emplace_back([this, w] { serve(w); });
   }
 
   bool hungry() const { return hungry_.load(std::memory_order_relaxed) > 0; }
 
   void hand(WalkPart part) {
-    {
-      const std::lock_guard lock(mutex_);
-      parts_.push_back(std::move(part));
-      --hungry_;
-    }
-    changed_.notify_all();
+    const std::lock_guard lock(mutex_);
+    parts_.push_back(std::move(part));
+    --hungry_;
+    open_ = true;
+    tell();
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kStartAfter = std::chrono::milliseconds(2);
+  static constexpr auto kCallAfter = std::chrono::microseconds(20);
+  static constexpr auto kLookOut = std::chrono::microseconds(100);
+
+  const std::size_t workers_;
+  const Clock::time_point made_ = Clock::now();
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<std::uint32_t> news_{0};  // how often something has changed
   const Task* task_ = nullptr;
-  std::size_t next_ = 0, count_ = 0;
+  std::atomic<std::size_t> next_{0};
+  std::size_t count_ = 0;
+  std::atomic<bool> open_{false};  // others may take walks and parts of this run
   std::vector<WalkPart> parts_;
-  std::size_t busy_ = 0;
+  std::size_t busy_ = 0;  // of the others
   bool quit_ = false;
   std::atomic<std::int64_t> hungry_{0};  // threads that wait, less the parts that wait for them
+  std::atomic<bool> started_{false};
   std::vector<std::jthread> threads_;
 
-  bool ready() const { return next_ < count_ || !parts_.empty(); }
+  void tell() {
+    ++news_;
+    changed_.notify_all();
+  }
+
+  void call() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    tell();
+  }
+
+  bool ready() const { return open_ && (next_ < count_ || !parts_.empty()); }
 
   template <class Condition>
   void await(std::unique_lock<std::mutex>& lock, Condition condition) {
     ++hungry_;
+    // Waking up takes longer than most waits.
+    for (const auto end = Clock::now() + kLookOut; !condition() && Clock::now() < end;) {
+      const std::uint32_t seen = news_;
+      lock.unlock();
+      while (news_ == seen && Clock::now() < end) {
+      }
+      lock.lock();
+    }
     changed_.wait(lock, condition);
     --hungry_;
   }
 
   void work(std::size_t worker, std::unique_lock<std::mutex>& lock) {
-    ++busy_;
     if (!parts_.empty()) {
       const WalkPart part = std::move(parts_.back());
       parts_.pop_back();
@@ -107,12 +148,23 @@ class WalkCrew {
       lock.unlock();
       (*task_)(worker, part.walk, &part);
     } else {
-      const std::size_t walk = next_++;
       lock.unlock();
-      (*task_)(worker, walk, nullptr);
+      takeWalks(worker, [] {});
     }
     lock.lock();
-    if (--busy_ == 0 && !ready()) changed_.notify_all();
+  }
+
+  // Does walks until all are taken: a few at a time while there are many, for some are very short.
+  template <class Between>
+  void takeWalks(std::size_t worker, Between between) {
+    for (;;) {
+      const std::size_t seen = next_.load(std::memory_order_relaxed);
+      if (seen >= count_) return;
+      const std::size_t some = std::max<std::size_t>((count_ - seen) / (4 * workers_), 1);
+      const std::size_t first = next_.fetch_add(some);
+      for (std::size_t i = first; i < std::min(first + some, count_); ++i) (*task_)(worker, i, nullptr);
+      between();
+    }
   }
 
   void serve(std::size_t worker) {
@@ -120,7 +172,9 @@ class WalkCrew {
     for (;;) {
       await(lock, [&] { return quit_ || ready(); });
       if (quit_) return;
+      ++busy_;
       work(worker, lock);
+      if (--busy_ == 0) tell();
     }
   }
 };

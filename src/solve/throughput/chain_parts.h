@@ -29,8 +29,8 @@ struct ChainShared {
   }
 };
 
-// Which nets of a barrier count: those among what is placed before it, those ahead, or both.
-enum class NetSide : std::uint8_t { kBoth, kBehind, kAhead };
+// Which nets of an item count: those of a barrier that a stage has arrived at are settled on one side.
+enum class NetSide : std::uint8_t { kBoth, kAhead };
 
 // A reached state of the ideal that a walk starts from.
 struct ChainEntry {
@@ -45,6 +45,7 @@ struct ChainSums {
   double transfer[Q] = {};
   double fixed[Q] = {};  // the part of `transfer` that no further item takes back
   std::array<double, CapacityWindow::kMost> work{};
+  double owed = 0;  // by stages before it, for nets that end in it or behind it
   double resident = 0, weights = 0, stash = 0;
   bool trains = false;
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <iterator>
 #include <limits>
 #include <tuple>
@@ -24,11 +25,10 @@ class ChainRun {
       : search_(search),
         limits_(limits),
         table_(search.packing_.words, search.states_, budget.memory_bytes / 2),
-        crew_(budget.threads),
+        crew_(std::max(1u, budget.threads)),
         shared_{budget, table_, crew_, limits.max_pairs},
         levels_(search.model_.itemCount() + 1),
         cutoff_(limits.cutoff) {
-    walkers_.reserve(budget.threads);
     for (std::uint32_t t = 0; t < std::max(1u, budget.threads); ++t) walkers_.emplace_back(search, shared_);
   }
 
@@ -39,11 +39,12 @@ class ChainRun {
     levels_[0].push_back(table_.insert(empty.data(), is_new));
     table_.lower(0, 0, 0);
     ChainOutcome outcome;
-    std::size_t passed = 0;  // barriers
+    std::size_t s = 0;  // segment
     for (std::size_t level = 0; level < n; ++level) {
-      const bool at_barrier =
-          passed < search_.barriers_.size() && search_.position_[search_.barriers_[passed]] == level;
-      const bool whole = walkLevel(level, barrier(passed)) && (!at_barrier || leaveBarrier(passed++));
+      const std::uint32_t barrier = search_.segments_[s].barrier;
+      const bool at_barrier = barrier != kNoBarrier && search_.position_[barrier] == level;
+      const bool whole = walkLevel(level, search_.segments_[s]) &&
+                         (!at_barrier || leaveBarrier(barrier, search_.segments_[++s]));
       outcome.pairs = pairs_;
       if (!whole) return outcome;
       // A finished chain lowers the cut-off for the rest.
@@ -74,8 +75,10 @@ class ChainRun {
   ChainShared shared_;
   std::vector<std::vector<std::uint32_t>> levels_;  // ideals by number of items
   double cutoff_;
-  std::vector<Walker> walkers_;
+  std::deque<Walker> walkers_;
   std::uint64_t pairs_ = 0;
+  const bool replicas_ = std::any_of(search_.options_.begin(), search_.options_.end(),
+                                     [](const StageOption& option) { return option.replicas > 1; });
 
   std::pair<std::uint32_t, double> best() const {
     std::pair<std::uint32_t, double> least{0, kInfinity};
@@ -100,17 +103,15 @@ class ChainRun {
     return entries;
   }
 
-  std::uint32_t barrier(std::size_t index) const {
-    return index < search_.barriers_.size() ? search_.barriers_[index] : kNoBarrier;
-  }
-
   // Gives tasks 0 .. n-1 to the walkers until all are done; false when out of time, pairs or memory.
   template <class Task>
   bool share(std::size_t n, Task&& task) {
     for (;;) {
       for (Walker& walker : walkers_) walker.pairs = 0;
       crew_.run(n, [&](std::size_t worker, std::size_t i, const WalkPart* part) {
-        if (shared_.stopped() || shared_.full) return;
+        // Many walks are shorter than a look at the clock.
+        if (i % 16 == 0) shared_.stopped();
+        if (shared_.stop || shared_.full) return;
         walkers_[worker].begin(i, part);
         task(walkers_[worker], i);
       });
@@ -131,16 +132,16 @@ class ChainRun {
     return pairs_ <= limits_.max_pairs;
   }
 
-  bool walkLevel(std::size_t level, std::uint32_t next) {
+  bool walkLevel(std::size_t level, const ChainSegment& segment) {
     const std::vector<std::uint32_t> sources = std::move(levels_[level]);
     return share(sources.size(), [&](Walker& walker, std::size_t i) {
       const std::vector<Entry> entries = entriesOf(sources[i]);
-      return entries.empty() || walker.walk(sources[i], entries, next, cutoff_, limits_.forward_cutoff);
+      return entries.empty() || walker.walk(sources[i], entries, segment, cutoff_, limits_.forward_cutoff);
     });
   }
 
-  // Takes the stages that have arrived at a barrier across it.
-  bool leaveBarrier(std::size_t index) {
+  // Takes the stages that have arrived at a barrier on through the segment behind it.
+  bool leaveBarrier(std::uint32_t barrier, const ChainSegment& segment) {
     std::vector<Arrival> arrivals;
     for (Walker& walker : walkers_) {
       arrivals.insert(arrivals.end(), walker.arrivals.begin(), walker.arrivals.end());
@@ -150,8 +151,7 @@ class ChainRun {
     for (Arrival& arrival : unbeaten(arrivals)) by_option[arrival.option].push_back(arrival);
     std::erase_if(by_option, [](const auto& list) { return list.empty(); });
     return share(by_option.size(), [&](Walker& walker, std::size_t i) {
-      return walker.walkFrom(barrier(index), by_option[i], barrier(index + 1), cutoff_,
-                             limits_.forward_cutoff);
+      return walker.walkFrom(barrier, by_option[i], segment, cutoff_, limits_.forward_cutoff);
     });
   }
 
@@ -173,49 +173,47 @@ class ChainRun {
     std::vector<double> least_value, least_resident;  // of the members so far
   };
 
-  std::vector<Ranked> rank(const std::vector<Arrival>& all) const {
-    const bool memory = search_.memory_counts_;
-    const bool sync = std::any_of(search_.options_.begin(), search_.options_.end(),
-                                  [](const StageOption& option) { return option.replicas > 1; });
-    std::vector<Ranked> ranked;
-    for (std::uint32_t i = 0; i < all.size(); ++i) {
-      const Arrival& a = all[i];
-      if (!(a.from.value < cutoff_)) continue;
-      Ranked& r = ranked.emplace_back(Ranked{{}, a.option, a.from.state, i});
-      for (std::size_t q = 0; q < Q; ++q) {
-        const double compute = a.sums.compute[q], transfer = a.sums.transfer[q];
-        r.figures[2 * q] = search_.overlap_sum_ ? compute + transfer : compute;
-        r.figures[2 * q + 1] = search_.overlap_sum_ ? 0 : transfer;
-      }
-      r.figures[kValue] = a.from.value;
-      if (memory) r.figures[kResident] = a.sums.resident;
-      if (memory) r.figures[2 * Q + 2] = a.sums.stash;
-      if (sync) r.figures[2 * Q + 3] = a.sums.weights;
-      if (sync) r.figures[2 * Q + 4] = a.sums.trains ? 1 : 0;
+  Ranked rank(const Arrival& a, std::uint32_t index) const {
+    Ranked r{{}, a.option, a.from.state, index};
+    for (std::size_t q = 0; q < Q; ++q) {
+      const double compute = a.sums.compute[q], transfer = a.sums.transfer[q];
+      r.figures[2 * q] = search_.overlap_sum_ ? compute + transfer : compute;
+      r.figures[2 * q + 1] = search_.overlap_sum_ ? 0 : transfer;
     }
-    std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
-      return std::tie(a.option, a.state, a.figures, all[a.index].sums.compute[0]) <
-             std::tie(b.option, b.state, b.figures, all[b.index].sums.compute[0]);
-    });
-    return ranked;
+    r.figures[kValue] = a.from.value;
+    if (search_.memory_counts_) r.figures[kResident] = a.sums.resident;
+    if (search_.memory_counts_) r.figures[2 * Q + 2] = a.sums.stash;
+    if (replicas_) r.figures[2 * Q + 3] = a.sums.weights;
+    if (replicas_) r.figures[2 * Q + 4] = a.sums.trains ? 1 : 0;
+    return r;
   }
 
-  // Drops every arrival that another one with the same option equals or beats in all that counts later: first
-  // within each group, then by groups that use fewer devices. Groups do not wait for each other.
-  std::vector<Arrival> unbeaten(const std::vector<Arrival>& all) {
-    const std::vector<Ranked> ranked = rank(all);
+  // Arrivals of each option and state, none of which equals or beats another in all that counts later.
+  std::vector<Group> group(const std::vector<Arrival>& all) {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> by_group;
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      if (all[i].from.value < cutoff_)
+        by_group.emplace_back(std::uint64_t{all[i].option} << 32 | all[i].from.state, i);
+    }
+    std::sort(by_group.begin(), by_group.end());
     std::vector<std::size_t> first;
-    for (std::size_t i = 0; i < ranked.size(); ++i) {
-      if (i == 0 || ranked[i - 1].option != ranked[i].option || ranked[i - 1].state != ranked[i].state)
-        first.push_back(i);
+    for (std::size_t i = 0; i < by_group.size(); ++i) {
+      if (i == 0 || by_group[i - 1].first != by_group[i].first) first.push_back(i);
     }
     std::vector<Group> groups(first.size());
-    first.push_back(ranked.size());
+    first.push_back(by_group.size());
     crew_.run(groups.size(), [&](std::size_t, std::size_t g, const WalkPart*) {
+      std::vector<Ranked> ranked;
+      for (std::size_t i = first[g]; i < first[g + 1]; ++i)
+        ranked.push_back(rank(all[by_group[i].second], by_group[i].second));
+      std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
+        return std::tie(a.figures, all[a.index].sums.compute[0]) <
+               std::tie(b.figures, all[b.index].sums.compute[0]);
+      });
       Group& group = groups[g];
       double value = kInfinity, resident = kInfinity;
-      for (std::size_t i = first[g]; i < first[g + 1]; ++i) {
-        if (i % 256 == 0 && shared_.stopped()) return;
+      for (std::size_t i = 0; i < ranked.size(); ++i) {
+        if (i % 256 == 255 && shared_.stopped()) return;
         const Ranked& r = ranked[i];
         if (value <= r.figures[kValue] && resident <= r.figures[kResident] &&
             std::any_of(group.members.rbegin(), group.members.rend(),
@@ -226,6 +224,13 @@ class ChainRun {
         group.least_resident.push_back(resident = std::min(resident, r.figures[kResident]));
       }
     });
+    return groups;
+  }
+
+  // Drops every arrival that another one with the same option equals or beats in all that counts later: first
+  // within each group, then by groups that use fewer devices. Groups do not wait for each other.
+  std::vector<Arrival> unbeaten(const std::vector<Arrival>& all) {
+    const std::vector<Group> groups = group(all);
     std::vector<std::vector<std::uint32_t>> kept(groups.size());
     crew_.run(groups.size(), [&](std::size_t, std::size_t g, const WalkPart*) {
       if (shared_.stopped()) return;
@@ -316,8 +321,8 @@ class ChainRun {
   double workBetween(const std::uint64_t* smaller, const std::uint64_t* larger) const {
     double sum = 0;
     for (std::size_t c = 0; c < search_.packing_.chains.size(); ++c) {
-      sum += search_.chain_work_[c][search_.packing_.held(larger, c)] -
-             search_.chain_work_[c][search_.packing_.held(smaller, c)];
+      sum += search_.chainSums(c, search_.packing_.held(larger, c))[search_.work_figure_] -
+             search_.chainSums(c, search_.packing_.held(smaller, c))[search_.work_figure_];
     }
     return sum;
   }

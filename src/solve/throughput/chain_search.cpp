@@ -50,7 +50,9 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
   if (suitable(SIZE_MAX)) {
     compareStates();
     sumNeeds();
-    findBarriers();
+    findSegments();
+    listNets();
+    findRoots();
     sumChains();
   }
   for (std::size_t y = 0; y < window_.size(); ++y) slack_.push_back(kWindowSlack * window_.total(y));
@@ -174,6 +176,13 @@ void ChainSearch::sumNeeds() {
   without_.resize(n * kY);
   need_words_ = (n + 63) / 64;
   needs_.assign(n * need_words_, 0);
+  group_work_.assign(need_words_ * 16 * 16 * kY, 0);
+  for (std::size_t v = 0; v < n; ++v) {
+    for (std::size_t set = 0; set < 16; ++set) {
+      if ((set >> v % 4 & 1) == 0) continue;
+      for (std::size_t y = 0; y < kY; ++y) group_work_[(v / 4 * 16 + set) * kY + y] += window_.work(v, y);
+    }
+  }
   std::vector<std::uint32_t> stack;
   std::vector<std::uint32_t> seen(n, UINT32_MAX);
   for (std::uint32_t x = 0; x < n; ++x) {
@@ -195,7 +204,7 @@ void ChainSearch::sumNeeds() {
   }
 }
 
-void ChainSearch::findBarriers() {
+void ChainSearch::findSegments() {
   const std::size_t n = model_.itemCount();
   position_.resize(n);
   for (std::uint32_t i = 0; i < n; ++i) position_[order_[i]] = i;
@@ -209,6 +218,7 @@ void ChainSearch::findBarriers() {
       }
     }
   }
+  segments_.emplace_back();
   std::vector<std::int32_t> spans(n + 1, 0);  // change of the number of nets that reach across a position
   const auto span = [&](const Csr<std::uint32_t>& sets) {
     for (std::size_t e = 0; e < sets.rows(); ++e) {
@@ -227,14 +237,84 @@ void ChainSearch::findBarriers() {
   std::int32_t across = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
     across += spans[i];
-    if (across == 0 && comparable[order_[i]] == n + 1) barriers_.push_back(order_[i]);
+    if (across != 0 || comparable[order_[i]] != n + 1) continue;
+    segments_.back().barrier = order_[i];
+    segments_.emplace_back().first = i + 1;
+  }
+}
+
+void ChainSearch::listNets() {
+  std::vector<std::uint32_t> segment_of(model_.itemCount());  // a barrier belongs to the one it ends
+  for (std::uint32_t s = 0; s < segments_.size(); ++s) {
+    ChainSegment& segment = segments_[s];
+    const std::uint32_t end = segment.barrier == kNoBarrier ? static_cast<std::uint32_t>(order_.size())
+                                                            : position_[segment.barrier];
+    for (std::uint32_t i = segment.first; i < std::min<std::size_t>(end + 1, order_.size()); ++i)
+      segment_of[order_[i]] = s;
+    // The barrier before it is among the items of a stage that has arrived there.
+    for (std::uint32_t i = segment.first == 0 ? 0 : segment.first - 1; i < end; ++i) {
+      const IdealPacking::Place& place = packing_.places[order_[i]];
+      const auto run = std::find_if(segment.runs.begin(), segment.runs.end(),
+                                    [&](const ChainSegment::Run& r) { return r.chain == place.chain; });
+      if (run != segment.runs.end())
+        run->end = std::max(run->end, place.position + 1);
+      else
+        segment.runs.push_back({place.chain, place.position + 1});
+    }
+  }
+  for (std::uint32_t e = 0; e < model_.netCount(); ++e)
+    segments_[segment_of[lastOf(model_.net_items[e])]].nets.push_back(e);
+  for (std::uint32_t t = 0; t < model_.stash_bytes.size(); ++t) {
+    const std::uint32_t last = lastOf(model_.stash_readers[t]);
+    // With a barrier as its only reader it is ahead of the barrier.
+    const std::uint32_t s = segment_of[last];
+    const bool is_ahead = last == segments_[s].barrier && !isStashBehind(t, last);
+    segments_[is_ahead ? s + 1 : s].stashes.push_back(t);
+  }
+}
+
+void ChainSearch::findRoots() {
+  net_root_.assign(model_.netCount(), kNoRoot);
+  net_owed_.assign(model_.netCount(), 0);
+  if (!overlap_sum_ || model_.poolCount() != 1) return;
+  for (std::uint32_t e = 0; e < model_.netCount(); ++e) {
+    const auto ends = model_.net_items[e];
+    const std::uint32_t last = lastOf(ends);
+    const bool needs_all = std::all_of(ends.begin(), ends.end(), [&](std::uint32_t v) {
+      return (needs_[v * need_words_ + last / 64] >> last % 64 & 1) != 0;
+    });
+    if (!needs_all) continue;
+    net_root_[e] = last;
+    net_owed_[e] = window_.weight(0, 0) * model_.cost(e, 0, model_.net_producer[e] == last);
   }
 }
 
 void ChainSearch::sumChains() {
+  const std::size_t pools = model_.poolCount(), parts = by_parts_ ? 2 : 1;
+  work_figure_ = pools * parts;
+  resident_figure_ = work_figure_ + CapacityWindow::kMost;
+  blocked_figure_ = resident_figure_ + 3;
+  figures_ = blocked_figure_ + pools;
   for (const auto& chain : packing_.chains) {
-    auto& sums = chain_work_.emplace_back(1, 0.0);
-    for (const std::uint32_t v : chain) sums.push_back(sums.back() + window_.work(v, 0));
+    auto& sums = chain_sums_.emplace_back(figures_, 0.0);
+    sums.reserve((chain.size() + 1) * figures_);
+    for (const std::uint32_t v : chain) {
+      sums.insert(sums.end(), sums.end() - static_cast<std::ptrdiff_t>(figures_), sums.end());
+      double* here = sums.data() + sums.size() - figures_;
+      for (std::size_t k = 0; k < pools; ++k) {
+        if (!model_.runs(v, k)) {
+          ++here[blocked_figure_ + k];
+          continue;
+        }
+        const double rest = by_parts_ ? model_.rest_seconds[v * pools + k] : 0;
+        here[k * parts] += model_.time(v, k) - rest;
+        if (by_parts_) here[k * parts + 1] += rest;
+      }
+      for (std::size_t y = 0; y < CapacityWindow::kMost; ++y) here[work_figure_ + y] += window_.work(v, y);
+      here[resident_figure_] += model_.resident[v];
+      here[resident_figure_ + 1] += model_.weights[v];
+      here[resident_figure_ + 2] += model_.trains[v];
+    }
   }
 }
 
@@ -244,6 +324,11 @@ void ChainSearch::keyBefore(std::uint32_t barrier, std::vector<std::uint64_t>& k
     if (v == barrier) return;
     key[packing_.places[v].word] += std::uint64_t{1} << packing_.places[v].shift;
   }
+}
+
+std::uint32_t ChainSearch::lastOf(std::span<const std::uint32_t> items) const {
+  return *std::max_element(items.begin(), items.end(),
+                           [&](std::uint32_t a, std::uint32_t b) { return position_[a] < position_[b]; });
 }
 
 bool ChainSearch::reachesBehind(std::span<const std::uint32_t> items, std::uint32_t barrier) const {

@@ -46,6 +46,18 @@ struct StageOption {
 
 inline constexpr std::uint32_t kNoBarrier = UINT32_MAX;
 
+// What lies between two barriers, or between one and an end of the graph.
+struct ChainSegment {
+  struct Run {
+    std::uint32_t chain, end;  // of the chain, so many items are before the barrier at the end
+  };
+  std::uint32_t first = 0;             // position of the first item behind the barrier before it
+  std::uint32_t barrier = kNoBarrier;  // the item at its end
+  std::vector<Run> runs;               // chains with items here or at the barrier before it
+  std::vector<std::uint32_t> nets;     // that end here or at the barrier at its end
+  std::vector<std::uint32_t> stashes;  // the same
+};
+
 struct ChainLimits {
   double cutoff = 0;          // only loads below it count
   double forward_cutoff = 0;  // max-parts: the forward load must be below it, and `cutoff` is of the rest
@@ -85,13 +97,15 @@ class ChainSearch {
   template <std::size_t>
   friend class GrowingStage;
   template <std::size_t>
+  friend class ChainWorth;
+  template <std::size_t>
   friend class ChainRun;
 
   const PipelineModel& model_;
   std::vector<std::uint32_t> counts_;
   std::vector<std::uint32_t> order_;     // items, each after all that follow it in the forward graph
   std::vector<std::uint32_t> position_;  // of an item in it
-  std::vector<std::uint32_t> barriers_;  // items, in that order
+  std::vector<ChainSegment> segments_;   // in that order
   IdealPacking packing_;
   CapacityWindow window_;
   bool overlap_sum_ = true, by_parts_ = false;
@@ -105,18 +119,32 @@ class ChainSearch {
   std::vector<std::uint8_t> covers_;      // [state * states + state]; empty where there are too many
   std::vector<std::int32_t> next_state_;  // [option * states + state], -1 when devices or stages run out
   std::vector<double> capacity_;          // [state * CapacityWindow::kMost + y] of the devices left
+  // Where all devices are alike and transfers add to compute: whoever holds the root of a net, the item that
+  // needs all others of the net, must pay for it as long as another one is in a later stage.
+  std::vector<std::uint32_t> net_root_;  // by net; kNoRoot where there is none
+  std::vector<double> net_owed_;         // by net, in units of work
+  static constexpr std::uint32_t kNoRoot = UINT32_MAX;
   std::size_t need_words_ = 0;
   std::vector<std::uint64_t> needs_;  // [item * words]: bits of all that needs the item, itself among them
-  std::vector<std::vector<double>> chain_work_;  // [chain][items held]
-  std::vector<double> without_;  // [item * kMost + y]: work of all that does not need the item
-  std::vector<double> slack_;    // by y: rounding of work sums
+  // Sums of the first items of each chain: compute by pool and part, work by y, resident bytes, weights and
+  // how many train, how many may not run by pool.
+  std::size_t figures_ = 0, work_figure_ = 0, resident_figure_ = 0, blocked_figure_ = 0;
+  std::vector<std::vector<double>> chain_sums_;  // [chain][items held * figures]
+  std::vector<double> group_work_;  // [(item / 4 * 16 + set) * kMost + y]: work of a set of four items
+  std::vector<double> without_;     // [item * kMost + y]: work of all that does not need the item
+  std::vector<double> slack_;       // by y: rounding of work sums
 
   void makeOptions();
   void makeStates();
   void compareStates();
   void sumNeeds();
-  void findBarriers();
+  void findSegments();
+  void listNets();
+  void findRoots();
   void sumChains();
+  const double* chainSums(std::size_t chain, std::uint32_t held) const {
+    return &chain_sums_[chain][held * figures_];
+  }
   // The packed set of all items that come before the barrier.
   void keyBefore(std::uint32_t barrier, std::vector<std::uint64_t>& key) const;
   // Whether a net (or stash) of the barrier ends in items before it; then all its ends do.
@@ -127,6 +155,7 @@ class ChainSearch {
     return reachesBehind(model_.stash_readers[stash], barrier);
   }
   bool reachesBehind(std::span<const std::uint32_t> items, std::uint32_t barrier) const;
+  std::uint32_t lastOf(std::span<const std::uint32_t> items) const;
   std::uint32_t stagesOf(std::uint32_t state) const {
     return used_[(state + 1) * (model_.poolCount() + 1) - 1];
   }

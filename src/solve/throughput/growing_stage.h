@@ -1,8 +1,9 @@
 // The stage that a walk through ideals is making: its items, its sums, and what may come next.
 //
 // A stage grows towards the start of the graph: an item may enter once all its consumers are in the stage or
-// in later ones. Entering and leaving cost the nets and predecessors of one item. Q = 1, or 2 where forward
-// and rest are valued apart (max-parts).
+// in later ones. Entering and leaving cost the nets and predecessors of one item, and beginning anew behind
+// another ideal costs those of the items in which the two differ. Q = 1, or 2 where forward and rest are
+// valued apart (max-parts).
 #pragma once
 
 #include <algorithm>
@@ -29,11 +30,17 @@ class GrowingStage {
         nets_(search.model_.netCount()),
         missing_(search.model_.itemCount()),
         left_(search.model_.itemCount()),
-        stash_held_(search.model_.stash_bytes.size()) {
+        placed_of_chain_(search.packing_.chains.size()),
+        stash_held_(search.model_.stash_bytes.size()),
+        stash_later_(search.model_.stash_bytes.size()) {
+    for (std::uint32_t v = 0; v < left_.size(); ++v)
+      left_[v] = static_cast<std::uint32_t>(model_.after[v].size());
     for (std::size_t e = 0; e < nets_.size(); ++e) {
       nets_[e].ends = static_cast<std::uint32_t>(model_.net_items[e].size());
       nets_[e].producer = model_.net_producer[e];
       nets_[e].part = Q == 2 ? model_.net_rest[e] : 0;
+      nets_[e].root = search.net_root_[e];
+      nets_[e].owed = search.net_owed_[e];
     }
   }
 
@@ -42,33 +49,69 @@ class GrowingStage {
   std::vector<std::uint32_t> member;      // by item: in a later stage
   std::uint32_t barrier = kNoBarrier;     // never a candidate
   std::size_t pool = UINT32_MAX;
-  Works placed_work{};  // of later stages
+  Works placed_work{};     // of later stages
+  double placed_owed = 0;  // by stages before them, for nets that end in them
   std::uint32_t placed = 0;
 
-  // Begins anew behind the ideal of `key`, with nothing in the stage, whatever its option.
-  void place() {
+  // Begins anew behind the ideal of `key`, which ends in the segment, with nothing in the stage, whatever its
+  // option. Sums are taken over all chains each time, so that they do not depend on the ideal before.
+  void place(const ChainSegment& segment) {
     const IdealPacking& packing = search_.packing_;
-    std::fill(member.begin(), member.end(), 0);
-    for (Net& net : nets_) net.inside = net.later = 0;
-    std::fill(stash_held_.begin(), stash_held_.end(), 0);
     placed_work.fill(0);
-    placed = 0;
+    first_candidates_.clear();
     for (std::size_t c = 0; c < packing.chains.size(); ++c) {
       const std::uint32_t held = packing.held(key.data(), c);
-      for (std::uint32_t i = 0; i < held; ++i) {
-        const std::uint32_t v = packing.chains[c][i];
-        member[v] = 1;
-        ++placed;
-        for (const std::uint32_t e : model_.item_nets[v]) ++nets_[e].later;
-        for (std::size_t y = 0; y < kY; ++y) placed_work[y] += search_.window_.work(v, y);
-      }
+      std::uint32_t& placed_here = placed_of_chain_[c];
+      while (placed_here < held) placeItem(packing.chains[c][placed_here++], 1);
+      while (placed_here > held) placeItem(packing.chains[c][--placed_here], -1);
+      const double* work = search_.chainSums(c, held) + search_.work_figure_;
+      for (std::size_t y = 0; y < kY; ++y) placed_work[y] += work[y];
     }
-    first_candidates_.clear();
-    for (std::uint32_t v = 0; v < left_.size(); ++v) {
-      left_[v] = 0;
-      for (const std::uint32_t u : model_.after[v]) left_[v] += 1 - member[u];
-      if (left_[v] == 0 && !member[v] && v != barrier) first_candidates_.push_back(v);
+    for (std::size_t c = 0; c < packing.chains.size(); ++c) {
+      if (placed_of_chain_[c] == packing.chains[c].size()) continue;
+      const std::uint32_t v = packing.chains[c][placed_of_chain_[c]];
+      if (left_[v] == 0 && v != barrier) first_candidates_.push_back(v);
     }
+    placed_owed = 0;
+    for (const std::uint32_t e : segment.nets) {
+      const Net& net = nets_[e];
+      if (net.owed > 0 && net.later > 0 && member[net.root] == 0) placed_owed += net.owed;
+    }
+  }
+
+  // After a walk that was cut short: no stage, nothing in later ones.
+  void reset() {
+    std::fill(key.begin(), key.end(), 0);
+    for (Net& net : nets_) net.inside = 0;
+    std::fill(stash_held_.begin(), stash_held_.end(), 0);
+    place({});
+  }
+
+  // What a stage of all items up to the barrier at the end of the segment would be, the barrier's own nets
+  // towards later stages included. False when some item may not run on the pool.
+  bool sumUpTo(const ChainSegment& segment, Sums& sums) const {
+    sums = {};
+    for (const ChainSegment::Run& run : segment.runs) {
+      const double* end = search_.chainSums(run.chain, run.end);
+      const double* begin = search_.chainSums(run.chain, placed_of_chain_[run.chain]);
+      const auto figure = [&](std::size_t f) { return end[f] - begin[f]; };
+      if (figure(search_.blocked_figure_ + pool) > 0) return false;
+      for (std::size_t q = 0; q < Q; ++q) sums.compute[q] += figure(pool * Q + q);
+      for (std::size_t y = 0; y < kY; ++y) sums.work[y] += figure(search_.work_figure_ + y);
+      sums.resident += figure(search_.resident_figure_);
+      sums.weights += figure(search_.resident_figure_ + 1);
+      sums.trains = sums.trains || figure(search_.resident_figure_ + 2) > 0;
+    }
+    for (const std::uint32_t e : segment.nets) {
+      const Net& net = nets_[e];
+      if (net.later > 0 && net.later < net.ends)
+        sums.transfer[net.part] += member[net.producer] != 0 ? net.receive : net.send;
+    }
+    for (std::size_t q = 0; q < Q; ++q) sums.fixed[q] = sums.transfer[q];
+    for (const std::uint32_t t : segment.stashes) {
+      if (stash_later_[t] < model_.stash_readers[t].size()) sums.stash += model_.stash_bytes[t];
+    }
+    return true;
   }
 
   // Costs of nets are those of this pool.
@@ -87,7 +130,7 @@ class GrowingStage {
     missing_ = left_;
   }
 
-  // `side`: which nets of the item count; all but those of a barrier always do.
+  // `side`: which nets of the item count; all but those of a barrier that a stage has arrived at always do.
   void enter(std::uint32_t v, const Sums& from, Sums& to, NetSide side) {
     to = from;
     const std::size_t at = v * model_.poolCount() + pool;
@@ -103,7 +146,11 @@ class GrowingStage {
     to.trains = to.trains || model_.trains[v] != 0;
     for (const std::uint32_t e : model_.item_nets[v]) {
       Net& net = nets_[e];
-      if (side != NetSide::kBoth && search_.isBehind(e, v) != (side == NetSide::kBehind)) continue;
+      if (side == NetSide::kAhead && search_.isBehind(e, v)) continue;
+      if (net.owed > 0) {
+        const bool is_first = net.inside + net.later == 0, is_root = net.root == v;
+        if (is_first != is_root) to.owed += is_root ? -net.owed : net.owed;
+      }
       const bool sends = net.producer == v;
       double& transfer = to.transfer[net.part];
       if (net.inside == 0) {
@@ -115,7 +162,7 @@ class GrowingStage {
       if (++net.inside == net.ends) transfer -= net.send;
     }
     for (const std::uint32_t t : model_.item_stashes[v]) {
-      if (side != NetSide::kBoth && search_.isStashBehind(t, v) != (side == NetSide::kBehind)) continue;
+      if (side == NetSide::kAhead && search_.isStashBehind(t, v)) continue;
       if (stash_held_[t]++ == 0) to.stash += model_.stash_bytes[t];
     }
     for (const std::uint32_t u : model_.before[v]) {
@@ -123,6 +170,12 @@ class GrowingStage {
     }
     const IdealPacking::Place& place = search_.packing_.places[v];
     key[place.word] += std::uint64_t{1} << place.shift;
+  }
+
+  // The time of an item on the pool, of its last part where there are two.
+  double lastPart(std::uint32_t v) const {
+    const std::size_t at = v * model_.poolCount() + pool;
+    return Q == 2 && model_.seconds[at] < kCannotRun ? model_.rest_seconds[at] : model_.seconds[at];
   }
 
   // Undoes the last `enter`; so many candidates were there before it.
@@ -135,15 +188,19 @@ class GrowingStage {
     key[place.word] -= std::uint64_t{1} << place.shift;
   }
 
-  // Takes out an item that stayed to the end; its candidates and key are the caller's.
+  // Takes out an item that stayed to the end; `restart` must follow.
   void forget(std::uint32_t v) {
     for (const std::uint32_t e : model_.item_nets[v]) nets_[e].inside = 0;
     for (const std::uint32_t t : model_.item_stashes[v]) stash_held_[t] = 0;
+    const IdealPacking::Place& place = search_.packing_.places[v];
+    key[place.word] -= std::uint64_t{1} << place.shift;
   }
 
  private:
   struct Net {
     std::uint32_t ends = 0, producer = 0, part = 0;
+    std::uint32_t root = 0;
+    double owed = 0;           // to be paid for as long as the root is not placed
     std::uint32_t inside = 0;  // ends in the stage
     std::uint32_t later = 0;   // ends in later stages
     double send = 0, receive = 0;
@@ -154,7 +211,19 @@ class GrowingStage {
   std::vector<Net> nets_;
   std::vector<std::uint32_t> missing_;  // by item: consumers that are neither in the stage nor behind it
   std::vector<std::uint32_t> left_, first_candidates_;  // the same, and the candidates, of an empty stage
+  std::vector<std::uint32_t> placed_of_chain_;          // by chain: items in later stages
   std::vector<std::uint32_t> stash_held_;               // by stash: items of the stage
+  std::vector<std::uint32_t> stash_later_;              // by stash: readers in later stages
+
+  // Puts an item in later stages (1), or takes it out of them (-1).
+  void placeItem(std::uint32_t v, std::int32_t by) {
+    const auto change = static_cast<std::uint32_t>(by);
+    member[v] += change;
+    placed += change;
+    for (const std::uint32_t e : model_.item_nets[v]) nets_[e].later += change;
+    for (const std::uint32_t t : model_.item_stashes[v]) stash_later_[t] += change;
+    for (const std::uint32_t u : model_.before[v]) left_[u] -= change;
+  }
 };
 
 }  // namespace allot

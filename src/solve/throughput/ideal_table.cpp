@@ -81,8 +81,7 @@ std::uint32_t IdealTable::insert(const std::uint64_t* key, bool& added) {
     }
     while (seen == kBusy) seen = slot.load(std::memory_order_acquire);
     const std::uint32_t ideal = static_cast<std::uint32_t>(seen) - 1;
-    if (seen == slotOf(h, ideal) && std::memcmp(this->key(ideal), key, words_ * sizeof(std::uint64_t)) == 0)
-      return ideal;
+    if (seen == slotOf(h, ideal) && isKey(ideal, key)) return ideal;
   }
 }
 

@@ -98,6 +98,13 @@ class IdealTable {
     }
     return h * 0xBF58476D1CE4E5B9ull;
   }
+  // Most keys have one word or two: too few for memcmp.
+  bool isKey(std::uint32_t ideal, const std::uint64_t* key) const {
+    const std::uint64_t* here = this->key(ideal);
+    std::uint64_t different = 0;
+    for (std::size_t w = 0; w < words_; ++w) different |= here[w] ^ key[w];
+    return different == 0;
+  }
   static std::uint64_t slotOf(std::uint64_t hash, std::uint32_t ideal) {
     return (hash & 0xFFFFFFFF00000000ull) | (ideal + 1);
   }

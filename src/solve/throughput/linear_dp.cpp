@@ -16,13 +16,17 @@ constexpr std::size_t kLarge = 100'000;
 // Items up to which further orders are tried.
 constexpr std::size_t kSmall = 500;
 constexpr std::size_t kMoreBatches = 8;
+// Items below which a split takes no longer than to start a thread.
+constexpr std::size_t kTiny = 150;
+// Batches in a row without a better plan: the best of all orders is likely found.
+constexpr std::size_t kPatience = 3;
 
 }  // namespace
 
 LinePlan bestSplit(const LineModel& model, std::span<const OrderRule> rules,
                    std::span<const std::uint32_t> stage_of, double cutoff, const Budget& budget) {
   std::vector<LinePlan> plans(rules.size());
-  parallelFor(rules.size(), budget.threads, [&](std::size_t i) {
+  parallelFor(rules.size(), model.item_count < kTiny ? 1 : budget.threads, [&](std::size_t i) {
     if (budget.stopped()) return;
     const std::vector<std::uint32_t> order = makeOrder(model, rules[i], stage_of, budget);
     if (order.size() < model.item_count) return;
@@ -55,10 +59,14 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
   const bool large = model.item_count > kLarge;
   const std::size_t rules = large ? 1 + kBatch : kRules.size();
   LinePlan best;
+  std::size_t failures = 0;  // batches since the last better plan
   const auto improves = [&](std::span<const OrderRule> batch, std::span<const std::uint32_t> stage_of) {
-    const double cutoff = best.found() ? best.value : progress.bestValue();
+    // Not below it by rounding alone.
+    const double cutoff = (best.found() ? best.value : progress.bestValue()) * (1 - kOptimalGap);
     LinePlan found = bestSplit(model, batch, stage_of, cutoff, budget);
+    ++failures;
     if (!found.found()) return false;
+    failures = 0;
     progress.plan(model.toPlan(found), "linear-dp");
     best = std::move(found);
     return true;
@@ -74,9 +82,9 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
   for (int round = 0; round < (large ? 2 : 8) && best.found() && goesOn(); ++round) {
     if (!improves(kInside, best.stage_of)) break;
   }
-  // Orders of small models cost next to nothing: try some more, half of them inside the stages found.
+  // Orders of small models cost little: try some more, half of them inside the stages found.
   const std::size_t more = model.item_count > kSmall ? 0 : kMoreBatches;
-  for (std::size_t round = 0; round < more && best.found() && goesOn(); ++round) {
+  for (std::size_t round = 0; round < more && failures < kPatience && best.found() && goesOn(); ++round) {
     std::array<OrderRule, kBatch> batch = kInside;
     for (std::size_t i = 0; i < kBatch; ++i) {
       batch[i].noise = i % 2 == round % 4 / 2 ? 0.3 : 2;

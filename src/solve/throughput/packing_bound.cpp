@@ -3,37 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
-#include <optional>
 
-#include "solve/throughput/price_diagram.h"
-#include "solve/throughput/price_master.h"
-#include "solve/throughput/price_order.h"
+#include "solve/throughput/packing_bounder.h"
 #include "solve/throughput/price_start.h"
-#include "solve/throughput/price_sweep.h"
 
 namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Sums of a plan and of a path are taken in different orders; loads within this share count as equal, and
-// bounds are lowered by it.
-constexpr double kRounding = 2e-10;
-// Sizes beyond which it does not start, or forgets nets.
-constexpr std::size_t kMaxItems = 4000, kMaxWidth = 1024, kMaxNodes = 100000;
-// A sweep tells as many prizes of a device apart as this many table entries allow.
-constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
-constexpr double kResolutionPerItem = 100;
-constexpr double kMaxTotalPrize = 1e8;
-constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
-constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
-constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
-constexpr std::uint32_t kSetsPerSweep = 32;
-constexpr double kKeepWorth = 0.9;  // sets of less, as a share of their device, are forgotten in time
+constexpr std::size_t kMaxItems = 4000;  // beyond which it does not start
+constexpr double kKeepWorth = 0.9;       // sets of less, as a share of their device, are forgotten in time
 // Search over loads.
 constexpr int kMaxDoublings = 60;
 constexpr double kSearchGap = 1e-4;  // loads closer than this are not told apart
@@ -50,213 +32,16 @@ constexpr double kLightNet = 0.05;  // of the target: groups of items pay where 
 // Table entries after which it ends, some 20 s; linear programs count by their pivots.
 constexpr double kMaxWork = 1.2e10;
 constexpr double kWorkPerPivot = 4e4;
-constexpr std::uint64_t kStream = 11;  // of random numbers
 
-class Bounder {
- public:
-  Bounder(const PipelineModel& model, double upper, const Budget& budget,
-          const std::function<void(double)>& on_better)
-      : model_(model), upper_(upper), budget_(budget), on_better_(on_better), random_(budget.seed, kStream) {}
+}  // namespace
 
-  PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by);
-
- private:
-  enum class Outcome { kRefuted, kCovered, kStuck, kStopped };
-  // Prices under which all devices at the target are worth 1, and what the items are worth then.
-  struct Center {
-    std::vector<double> item_price, device_price;
-    double ratio = 0;
-  };
-  struct Priced {
-    std::vector<std::uint32_t> prize;  // by item
-    std::vector<std::uint32_t> most;   // by pool
-    double ratio = 0;
-    std::size_t added = 0;
-  };
-
-  const PipelineModel& model_;
-  double upper_;
-  const Budget& budget_;
-  const std::function<void(double)>& on_better_;
-  SweepOrder order_;
-  std::vector<double> counts_;
-  std::vector<PriceDiagram> diagrams_;
-  std::vector<PriceSweep> sweeps_;
-  std::unique_ptr<PriceMaster> master_;
-  PackingBoundReport report_;
-  double limit_ = 0;  // of the diagrams
-  Center center_;
-  Priced priced_;
-  Random random_;
-  std::vector<std::uint32_t> group_of_;  // by item: tied prices
-  std::size_t groups_ = 0;
-  double heaviest_net_ = 0;
-  double work_ = 0;
-  double range_ = 0;  // of prices around the center, as a share of them
-
-  void raise(double bound) {
-    if (!(bound > report_.bound)) return;
-    report_.bound = bound;
-    if (on_better_) on_better_(bound);
-  }
-  bool stopped() const {
-    return budget_.stopped() || work_ > kMaxWork ||
-           (budget_.work_limit > 0 && report_.sweeps >= budget_.work_limit);
-  }
-  void build(double limit);
-  double itemBound() const;
-  double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
-  bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
-  double resolution(std::size_t pool) const;
-  bool closed(double high) const { return report_.bound >= high * (1 - kOptimalGap); }
-  void search(double high, std::span<const std::vector<std::uint32_t>> known_sets);
-  void tie(std::size_t groups);
-  void setRanges();
-  Outcome refute(double target);
-  bool price(const std::vector<double>& item_price, const std::vector<double>& device_price, double target,
-             double expected);
-  double refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const;
-};
-
-double Bounder::loadOf(std::size_t pool, std::span<const std::uint32_t> items) const {
-  std::vector<std::uint8_t> in(model_.itemCount(), 0);
-  double load = 0;
-  for (const std::uint32_t v : items) {
-    in[v] = 1;
-    load += model_.time(v, pool);
-  }
-  for (std::size_t e = 0; e < model_.netCount(); ++e) {
-    std::size_t held = 0;
-    for (const std::uint32_t v : model_.net_items[e]) held += in[v];
-    if (held > 0 && held < model_.net_items[e].size())
-      load += model_.cost(e, pool, in[model_.net_producer[e]]);
-  }
-  return load;
-}
-
-void Bounder::build(double limit) {
-  limit_ = limit * (1 + kRounding);
-  diagrams_.clear();
-  sweeps_.clear();
-  report_.nodes = 0;
-  const std::size_t width =
-      std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
-  for (std::size_t k = 0; k < model_.poolCount(); ++k) {
-    diagrams_.emplace_back(model_, k, order_.items, limit_, width);
-    report_.nodes += diagrams_.back().nodeCount();
-    report_.complete = report_.complete && diagrams_.back().complete;
-  }
-  for (const PriceDiagram& diagram : diagrams_) sweeps_.emplace_back(diagram);
-}
-
-double Bounder::itemBound() const {
-  double most = 0;
-  for (std::size_t layer = 0; layer < model_.itemCount(); ++layer) {
-    double least = kInfinity;
-    for (const PriceDiagram& diagram : diagrams_) least = std::min(least, diagram.leastWith(layer));
-    most = std::max(most, std::min(least, limit_));
-  }
-  return most * (1 - kRounding) * (1 - kRounding);
-}
-
-bool Bounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target) {
-  const double load = loadOf(pool, items);
-  return !items.empty() && load <= target * (1 + kRounding) && master_->add(pool, items, load);
-}
-
-double Bounder::resolution(std::size_t pool) const {
-  const double most = std::min(kMaxResolution, kResolutionPerItem * static_cast<double>(model_.itemCount()));
-  return std::clamp(kSweepEntries / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
-                    std::max(kMinResolution, most));
-}
-
-// The least load T at which the devices together can be worth `total`; every T below it is refuted.
-double Bounder::refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const {
-  const auto refuted = [&](double load) {
-    double worth = 0;
-    for (std::size_t k = 0; k < sweeps_.size(); ++k) {
-      const std::uint32_t most = sweeps_[k].mostPrize(load);
-      if (most >= caps[k]) return false;
-      worth += counts_[k] * most;
-    }
-    return worth < static_cast<double>(total) - 0.5;
-  };
-  std::vector<double> steps{0};
-  for (std::size_t k = 0; k < sweeps_.size(); ++k) {
-    for (std::uint32_t p = 0; p <= caps[k]; ++p) {
-      const double load = sweeps_[k].leastLoad(p);
-      if (load < kInfinity && (steps.empty() || load != steps.back())) steps.push_back(load);
-    }
-  }
-  std::sort(steps.begin(), steps.end());
-  const auto first = std::partition_point(steps.begin(), steps.end(), refuted);
-  return first == steps.end() ? limit_ * (1 - kRounding) : *first;
-}
-
-// Sweeps all pools with the given prices and takes up sets that are worth more than their device.
-bool Bounder::price(const std::vector<double>& item_price, const std::vector<double>& device_price,
-                    double target, double expected) {
-  const double limit = target * (1 + kRounding);
-  const std::size_t pools = model_.poolCount(), n = model_.itemCount();
-  double scale = kInfinity;
-  for (std::size_t k = 0; k < pools; ++k) {
-    if (device_price[k] > 0) scale = std::min(scale, resolution(k) / (device_price[k] * expected));
-  }
-  // Sums of prizes stay far from the ends of their types whatever the prices are.
-  const double sum = std::accumulate(item_price.begin(), item_price.end(), 0.0);
-  scale = std::min(scale, kMaxTotalPrize / std::max(sum, 1e-300));
-  std::vector<std::uint32_t>& prize = priced_.prize;
-  prize.resize(n);
-  std::vector<std::uint32_t> caps(pools);
-  std::uint64_t total = 0;
-  // Good sets are few runs of the sweep order: what rounding adds here it takes back at the next item, so
-  // that the prize of a run is off by at most one.
-  double exact = 0;
-  for (const std::uint32_t v : order_.items) {
-    exact += item_price[v] * scale;
-    const auto whole = static_cast<std::uint64_t>(std::llround(exact));
-    prize[v] = static_cast<std::uint32_t>(whole - total);
-    total = whole;
-  }
-  priced_.added = 0;
-  priced_.most.assign(pools, 0);
-  double worth_of_all = 0;
-  for (std::size_t k = 0; k < pools; ++k) {
-    const double worth = device_price[k] * scale;
-    const double room = std::max(worth * expected * kPrizeRoom,
-                                 kCheapEntries / static_cast<double>(diagrams_[k].nodeCount()));
-    caps[k] = static_cast<std::uint32_t>(std::min(std::ceil(room) + 8, static_cast<double>(total) + 1));
-    const auto need = static_cast<std::uint32_t>(worth * kNeededPrize);
-    if (!sweeps_[k].run(prize, need, caps[k], limit_, budget_)) return false;
-    ++report_.sweeps;
-    work_ += static_cast<double>(sweeps_[k].entries());
-    const std::uint32_t most = sweeps_[k].mostPrize(limit);
-    priced_.most[k] = most;
-    worth_of_all += counts_[k] * most;
-    // The best set, and some by chance among all that are worth more than their device.
-    const auto base = static_cast<std::uint32_t>(worth) + 1;
-    if (most <= base || sweeps_[k].leastLoad(most) > limit) continue;
-    std::vector<PriceSweep::Wish> wishes{{most, sweeps_[k].leastLoad(most), false}};
-    for (std::uint32_t i = 1; i < kSetsPerSweep; ++i)
-      wishes.push_back({most - (most - base) * i / kSetsPerSweep, limit, true});
-    work_ += static_cast<double>(sweeps_[k].entries());
-    for (const auto& set : sweeps_[k].sets(wishes, random_)) priced_.added += addSet(k, set, target);
-  }
-  raise(refutedBelow(total, caps) * (1 - kRounding) * (1 - kRounding));
-  priced_.ratio = worth_of_all > 0 ? static_cast<double>(total) / worth_of_all : 0;
-  for (std::size_t k = 0; k < pools; ++k) {
-    if (priced_.most[k] >= caps[k]) priced_.ratio = 0;
-  }
-  if (priced_.ratio > center_.ratio) {
-    center_.ratio = priced_.ratio;
-    for (std::size_t v = 0; v < n; ++v) center_.item_price[v] = prize[v] / worth_of_all;
-    for (std::size_t k = 0; k < pools; ++k) center_.device_price[k] = priced_.most[k] / worth_of_all;
-  }
-  return true;
+bool PackingBounder::stopped() const {
+  return budget_.stopped() || work_ > kMaxWork ||
+         (budget_.work_limit > 0 && report_.sweeps >= budget_.work_limit);
 }
 
 // Ties the items into runs of the sweep order that are worth about the same.
-void Bounder::tie(std::size_t groups) {
+void PackingBounder::tie(std::size_t groups) {
   const std::size_t n = model_.itemCount();
   groups = std::min(groups, n);
   double total = 0;
@@ -285,7 +70,7 @@ void Bounder::tie(std::size_t groups) {
   master_->tie(group_of_, base);
 }
 
-void Bounder::setRanges() {
+void PackingBounder::setRanges() {
   std::vector<double> at(groups_, 0);
   double mean = 0;
   for (std::size_t v = 0; v < group_of_.size(); ++v) {
@@ -298,9 +83,9 @@ void Bounder::setRanges() {
   }
 }
 
-Bounder::Outcome Bounder::refute(double target) {
+PackingBounder::Outcome PackingBounder::refute(double target) {
   if (stopped()) return Outcome::kStopped;
-  master_->setLimit(target * (1 + kRounding));
+  master_->setLimit(target * (1 + kPackingRounding));
   const std::size_t n = model_.itemCount();
   center_.ratio = 0;
   for (double expected = 1; center_.ratio == 0 && expected < 1e3; expected *= 2) {
@@ -353,7 +138,7 @@ Bounder::Outcome Bounder::refute(double target) {
   }
 }
 
-PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by) {
+PackingBoundReport PackingBounder::run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by) {
   const std::size_t n = model_.itemCount();
   if (n == 0 || n > kMaxItems || upper_ <= 0) return report_;
   order_ = sweepOrder(model_);
@@ -376,7 +161,7 @@ PackingBoundReport Bounder::run(std::span<const std::vector<std::uint32_t>> know
 }
 
 // Looks for the highest load that prices can refute.
-void Bounder::search(double high, std::span<const std::vector<std::uint32_t>> known_sets) {
+void PackingBounder::search(double high, std::span<const std::vector<std::uint32_t>> known_sets) {
   master_ = std::make_unique<PriceMaster>(model_.itemCount(), counts_);
   master_->setLimit(limit_);
   for (const auto& set : known_sets) {
@@ -401,12 +186,10 @@ void Bounder::search(double high, std::span<const std::vector<std::uint32_t>> kn
   }
 }
 
-}  // namespace
-
 PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget, BoundBy by,
                                 std::span<const std::vector<std::uint32_t>> known_sets,
                                 const std::function<void(double)>& on_better) {
-  return Bounder(model, upper, budget, on_better).run(known_sets, by);
+  return PackingBounder(model, upper, budget, on_better).run(known_sets, by);
 }
 
 bool packingBoundAccepts(const Problem& problem) {

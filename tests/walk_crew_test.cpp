@@ -1,0 +1,83 @@
+// The crew that shares walks: every walk once, every part once, in runs that follow each other.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <vector>
+
+#include "solve/throughput/chain_crew.h"
+
+namespace allot {
+namespace {
+
+void spend(std::chrono::microseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+TEST(WalkCrew, DoesEveryWalkOnce) {
+  for (const std::size_t workers : {1u, 2u, 4u}) {
+    WalkCrew crew(workers);
+    for (const std::size_t walks : {0u, 1u, 2u, 40u, 1000u, 3u, 300u}) {
+      std::vector<std::atomic<int>> done(walks);
+      crew.run(walks, [&](std::size_t worker, std::size_t walk, const WalkPart* part) {
+        ASSERT_LT(worker, workers);
+        ASSERT_EQ(part, nullptr);
+        ++done[walk];
+        spend(std::chrono::microseconds(walk % 7 == 0 ? 200 : 20));
+      });
+      EXPECT_TRUE(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+    }
+  }
+}
+
+// Threads are not started for a moment's work.
+TEST(WalkCrew, WorksAloneWhileThereIsLittleToDo) {
+  const auto begin = std::chrono::steady_clock::now();
+  WalkCrew crew(4);
+  crew.startWhenLate();
+  crew.run(3, [&](std::size_t worker, std::size_t, const WalkPart*) {
+    const bool hungry = crew.hungry();
+    if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1)) return;
+    EXPECT_EQ(worker, 0u);
+    EXPECT_FALSE(hungry);
+  });
+}
+
+// One walk of many steps, which others only get by way of parts: each part counts the steps behind its first.
+TEST(WalkCrew, HandsOverPartsOfALongWalk) {
+  constexpr std::uint32_t kSteps = 400;
+  for (const std::size_t workers : {2u, 3u}) {
+    WalkCrew crew(workers);
+    std::size_t handed = 0;
+    // On a busy machine it may take a while until another thread runs.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int level = 0; level < 5 || (handed == 0 && std::chrono::steady_clock::now() < end); ++level) {
+      std::vector<std::atomic<int>> done(kSteps);
+      std::atomic<std::size_t> parts{0};
+      crew.run(1, [&](std::size_t, std::size_t walk, const WalkPart* part) {
+        ASSERT_EQ(walk, 0u);
+        std::uint32_t end = part == nullptr ? kSteps : part->option;
+        for (std::uint32_t i = part == nullptr ? 0 : part->first; i < end; ++i) {
+          ++done[i];
+          spend(std::chrono::microseconds(50));
+          crew.startWhenLate();
+          if (i + 2 >= end || !crew.hungry()) continue;
+          // The upper half of what is left.
+          const std::uint32_t middle = i + 1 + (end - i) / 2;
+          crew.hand({0, end, {}, middle});
+          end = middle;
+          ++parts;
+        }
+      });
+      EXPECT_TRUE(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+      handed += parts;
+    }
+    EXPECT_GT(handed, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace allot
