@@ -8,6 +8,7 @@
 #include "allot/check.h"
 #include "allot/evaluate.h"
 #include "allot/online.h"
+#include "support/online_events.h"
 #include "support/online_log.h"
 #include "support/online_offline.h"
 #include "support/online_problem.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "allot/online.h"
+#include "support/online_events.h"
 #include "support/online_problem.h"
 
 namespace allot {

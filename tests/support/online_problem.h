@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "allot/online.h"
@@ -28,13 +27,5 @@ OnlineShape randomShape(std::uint64_t seed);
 // slow downs and measured times; every failed device returns. Sorted by time.
 std::vector<OnlineEvent> randomEvents(const Problem& problem, std::uint64_t seed, std::uint32_t count,
                                       double load = 0.8, bool arrivals_only = false);
-
-OnlineEvent arrival(double time, std::string job, std::size_t model);
-OnlineEvent onDevice(EventKind kind, double time, std::size_t device, double factor = 1);
-OnlineEvent ofJob(EventKind kind, double time, std::string job);
-
-// Two models of two ops in a row on a slow and a fast device, no transfer times.
-Problem twoChains();
-OnlineEngine engineFor(const Problem& problem, const OnlineOptions& options = {});
 
 }  // namespace allot
