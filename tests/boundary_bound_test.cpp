@@ -122,12 +122,7 @@ TEST(BoundaryBound, SeesTheCutsOfAGrid) {
   options.transfer = 1;
   const auto problem = gridGraph(20, 20, options);
   ASSERT_TRUE(problem);
-  RunOptions run;
-  run.threads = 1;
-  run.solver = "linear-dp";
-  const SolveOutcome start = solve(*problem, run);
-  run.solver = "boundary-bound";
-  const SolveOutcome outcome = solve(*problem, run, &start.plan);
+  const SolveOutcome outcome = solveFromLinearDp(*problem, "boundary-bound");
   EXPECT_GT(outcome.plan.bound, 1.05 * lowerBound(*problem));
   EXPECT_LE(outcome.plan.bound, outcome.plan.value);
 }

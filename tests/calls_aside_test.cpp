@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "base/random.h"
-#include "check_maker.h"
 #include "solve/latency/calls_aside.h"
 #include "solve/latency/calls_search.h"
+#include "support/call_draft.h"
 
 namespace allot {
 namespace {
@@ -15,32 +15,23 @@ namespace {
 // an op often shares a unit with an early one; some neighbours in the chain share units too.
 Problem chainWithBypasses(std::uint64_t seed) {
   Random random(seed, 1);
-  Maker m;
-  m.cls("acc", DeviceKind::kAccelerator);
-  m.cls("cpu", DeviceKind::kCpu);
   const auto accelerators = 1 + random.below(3);
-  const auto memory = static_cast<std::int64_t>(4 + random.below(14));
-  for (std::uint32_t d = 0; d < accelerators; ++d) m.device("acc" + std::to_string(d), 0, memory);
-  m.device("cpu0", 1);
-  std::vector<std::vector<OpId>> readers;
+  CallDraft draft(accelerators, static_cast<std::int64_t>(4 + random.below(14)));
   const auto newOp = [&] {
     const double slow = 0.25 * (1 + random.below(24));
     const double fast = random.below(12) == 0 ? kCannotRun : slow * 0.1 + 0.125 * random.below(3);
-    const OpId op = m.op("op" + std::to_string(readers.size()), {fast, slow});
-    m.problem.graph.op_memory_bytes.back() = random.below(5);
-    readers.emplace_back();
-    return op;
+    return draft.op(fast, slow, random.below(5));
   };
   std::vector<OpId> chain;
   for (std::uint32_t length = 6 + random.below(3); chain.size() < length;) {
     const OpId op = newOp();
-    if (!chain.empty()) readers[chain.back().index()].push_back(op);
+    if (!chain.empty()) draft.read(chain.back(), op);
     if (chain.size() > 1 && random.below(6) == 0) {
       const OpId beside = newOp();
-      readers[chain.back().index()].push_back(beside);
+      draft.read(chain.back(), beside);
       const OpId join = newOp();
-      readers[op.index()].push_back(join);
-      readers[beside.index()].push_back(join);
+      draft.read(op, join);
+      draft.read(beside, join);
       chain.push_back(op);
       chain.push_back(join);
       continue;
@@ -48,30 +39,25 @@ Problem chainWithBypasses(std::uint64_t seed) {
     chain.push_back(op);
   }
   const std::uint32_t bypasses = 1 + random.below(2);
-  std::vector<std::uint8_t> in_unit(readers.size() + bypasses, 0);
+  std::vector<std::uint8_t> in_unit(draft.opCount() + bypasses, 0);
   for (std::uint32_t b = 0; b < bypasses; ++b) {
     const std::size_t from = random.below(2), to = chain.size() - 1 - random.below(2);
     const OpId op = newOp();
-    readers[chain[from].index()].push_back(op);
-    readers[op.index()].push_back(chain[to]);
+    draft.read(chain[from], op);
+    draft.read(op, chain[to]);
     const OpId early = chain[random.below(3)];
     if (random.below(2) == 0 && !in_unit[early.index()]) {
-      m.problem.constraints.together.push_back({early, op});
+      draft.together(early, op);
       in_unit[early.index()] = in_unit[op.index()] = 1;
     }
   }
   for (std::size_t i = 2; i + 1 < chain.size(); ++i) {
     const OpId a = chain[i], b = chain[i + 1];
     if (random.below(4) != 0 || in_unit[a.index()] || in_unit[b.index()]) continue;
-    m.problem.constraints.together.push_back({a, b});
+    draft.together(a, b);
     in_unit[a.index()] = in_unit[b.index()] = 1;
   }
-  for (std::uint32_t i = 0; i < readers.size(); ++i) {
-    if (!readers[i].empty()) m.tensor(OpId(i), readers[i], 0.25 * random.below(10));
-  }
-  m.problem.modes.model = LatencyModel::kSubgraphCalls;
-  m.finish(Goal::kLatency);
-  return std::move(m.problem);
+  return draft.finish([&] { return 0.25 * random.below(10); });
 }
 
 TEST(CallsAside, LeaveNoPlanBelowTheBound) {

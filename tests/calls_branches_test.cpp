@@ -3,10 +3,10 @@
 
 #include "allot/evaluate.h"
 #include "base/random.h"
-#include "check_maker.h"
 #include "solve/latency/calls_branches.h"
 #include "solve/latency/calls_pack.h"
 #include "solve/latency/calls_search.h"
+#include "support/call_draft.h"
 
 namespace allot {
 namespace {
@@ -15,25 +15,17 @@ namespace {
 // fork themselves, the join may read the fork directly, the fork may have two tensors, memory is often tight.
 Problem forksAndJoins(std::uint64_t seed) {
   Random random(seed, 0);
-  Maker m;
-  m.cls("acc", DeviceKind::kAccelerator);
-  m.cls("cpu", DeviceKind::kCpu);
   const auto accelerators = 1 + random.below(4);
-  const auto memory = static_cast<std::int64_t>(random.below(3) == 0 ? 1000 : 4 + random.below(12));
-  for (std::uint32_t d = 0; d < accelerators; ++d) m.device("acc" + std::to_string(d), 0, memory);
-  m.device("cpu0", 1);
+  CallDraft draft(accelerators,
+                  static_cast<std::int64_t>(random.below(3) == 0 ? 1000 : 4 + random.below(12)));
   const bool cheap = random.below(2) == 0;
-  std::vector<std::vector<std::vector<OpId>>> readers;  // by op: of each of its two tensors
   const auto newOp = [&] {
     const double slow = 1 + 0.25 * random.below(24);
     const std::uint32_t kind = random.below(12);
     const double fast = kind == 0 ? kCannotRun : slow * 0.1 + 0.125 * random.below(3);
-    const OpId op = m.op("op" + std::to_string(readers.size()), {fast, kind == 1 ? kCannotRun : slow});
-    m.problem.graph.op_memory_bytes.back() = random.below(5);
-    readers.emplace_back(2);
-    return op;
+    return draft.op(fast, kind == 1 ? kCannotRun : slow, random.below(5));
   };
-  const auto read = [&](OpId from, OpId to) { readers[from.index()][random.below(4) == 0].push_back(to); };
+  const auto read = [&](OpId from, OpId to) { draft.read(from, to, random.below(4) == 0); };
   OpId fork = newOp();
   const std::uint32_t modules = 1 + random.below(2);
   for (std::uint32_t i = 0; i < modules; ++i) {
@@ -48,7 +40,7 @@ Problem forksAndJoins(std::uint64_t seed) {
         own.push_back(op);
       }
       for (const OpId op : own) {
-        if (readers[op.index()][0].empty() && readers[op.index()][1].empty()) ends.push_back(op);
+        if (!draft.isRead(op)) ends.push_back(op);
       }
     }
     const OpId join = newOp();
@@ -56,14 +48,7 @@ Problem forksAndJoins(std::uint64_t seed) {
     if (random.below(4) == 0) read(fork, join);
     fork = join;
   }
-  for (std::uint32_t i = 0; i < readers.size(); ++i) {
-    for (const auto& to : readers[i]) {
-      if (!to.empty()) m.tensor(OpId(i), to, 0.25 * random.below(cheap ? 3 : 12));
-    }
-  }
-  m.problem.modes.model = LatencyModel::kSubgraphCalls;
-  m.finish(Goal::kLatency);
-  return std::move(m.problem);
+  return draft.finish([&] { return 0.25 * random.below(cheap ? 3 : 12); });
 }
 
 TEST(CallBranches, BoundAndPlansAgreeWithTheWholeSearch) {

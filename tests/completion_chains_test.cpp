@@ -134,14 +134,7 @@ TEST(Chains, SamePlanForAnyNumberOfThreads) {
 
 TEST(Chains, StopAtOnce) {
   const Problem problem = randomChains(3, {6, 400, 4});
-  for (const char* solver : {"completion-bound", "completion-search"}) {
-    RunOptions options;
-    options.solver = solver;
-    options.threads = 1;
-    const double seconds = stopAfter(problem, options, 0.3).seconds;
-    EXPECT_GT(seconds, 0) << solver << " ended before it was asked to";
-    EXPECT_LT(seconds, kStopAllowance) << solver;
-  }
+  for (const char* solver : {"completion-bound", "completion-search"}) expectStopsSoon(problem, solver);
 }
 
 // Rows of a comma-separated file, by the names in its first line.

@@ -172,13 +172,7 @@ TEST(Modules, StopsSoonAfterARequest) {
   const Problem problem = seriesProblem(7, 3, 6, 5);
   for (const char* solver : {"modules", "schedule-exact"}) {
     ASSERT_TRUE(findSolver(solver)->accepts(problem)) << solver;
-    RunOptions run;
-    run.solver = solver;
-    run.threads = 1;
-    run.time_limit_seconds = 60;
-    const double seconds = stopAfter(problem, run, 0.3).seconds;
-    EXPECT_GT(seconds, 0) << solver << " ended before it was asked to";
-    EXPECT_LT(seconds, kStopAllowance) << solver;
+    expectStopsSoon(problem, solver);
   }
 }
 

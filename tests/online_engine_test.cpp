@@ -8,56 +8,13 @@
 #include "allot/check.h"
 #include "allot/evaluate.h"
 #include "allot/online.h"
+#include "support/online_events.h"
 #include "support/online_log.h"
 #include "support/online_offline.h"
 #include "support/online_problem.h"
 
 namespace allot {
 namespace {
-
-OnlineEvent arrival(double time, std::string job, std::size_t model) {
-  OnlineEvent event;
-  event.time = time;
-  event.job = std::move(job);
-  event.model = ModelId(model);
-  return event;
-}
-
-OnlineEvent onDevice(EventKind kind, double time, std::size_t device, double factor = 1) {
-  OnlineEvent event;
-  event.kind = kind;
-  event.time = time;
-  event.device = DeviceId(device);
-  event.factor = factor;
-  return event;
-}
-
-OnlineEvent ofJob(EventKind kind, double time, std::string job) {
-  OnlineEvent event;
-  event.kind = kind;
-  event.time = time;
-  event.job = std::move(job);
-  return event;
-}
-
-// Two models of two ops in a row on a fast and a slow device, no transfer times.
-Problem twoChains() {
-  OnlineShape shape;
-  shape.models = 2;
-  shape.ops = 2;
-  shape.devices = 2;
-  Problem problem = onlineProblem(1, shape);
-  // [op][class]
-  problem.op_seconds = {4, 1, 4, 1, 8, 2, 8, 2};
-  EXPECT_TRUE(problem.finish());
-  return problem;
-}
-
-OnlineEngine engineFor(const Problem& problem, const OnlineOptions& options = {}) {
-  auto engine = OnlineEngine::create(problem, options);
-  EXPECT_TRUE(engine) << engine.error().text();
-  return std::move(*engine);
-}
 
 TEST(OnlineEngine, RunsOneJobWhereItEndsFirst) {
   const Problem problem = twoChains();
@@ -206,58 +163,6 @@ TEST(OnlineEngine, SendsPerEdge) {
   EXPECT_EQ(verifyLog(problem, log, engine), "");
 }
 
-TEST(OnlineEngine, RefusesWhatMakesNoSenseAndStaysUnharmed) {
-  const Problem problem = twoChains();
-  OnlineEngine engine = engineFor(problem);
-  ASSERT_TRUE(engine.apply(arrival(1, "a", 0)));
-  engine.replan();
-  const auto refused = [&](const OnlineEvent& event) {
-    const auto result = engine.apply(event);
-    EXPECT_FALSE(result);
-    if (!result) {
-      EXPECT_FALSE(result.error().message.empty());
-      EXPECT_FALSE(result.error().remedy.empty());
-    }
-    EXPECT_EQ(engine.now(), 1);
-  };
-  refused(arrival(0.5, "b", 0));                  // backwards
-  refused(arrival(std::nan(""), "b", 0));         // no time
-  refused(arrival(2, "a", 0));                    // still here
-  refused(arrival(2, "b", 9));                    // unknown model
-  refused(ofJob(EventKind::kLeave, 2, "b"));      // unknown job
-  refused(onDevice(EventKind::kFail, 2, 7));      // unknown device
-  refused(onDevice(EventKind::kReturn, 2, 0));    // is up
-  refused(onDevice(EventKind::kSlow, 2, 0, -1));  // negative
-  refused(onDevice(EventKind::kSlow, 2, 0, std::nan("")));
-  OnlineEvent event = ofJob(EventKind::kEnd, 1, "a");
-  event.op = OpId(1);
-  refused(event);  // has not started
-  event = {};
-  event.kind = EventKind::kTime;
-  event.time = 2;
-  event.op = OpId(0);
-  event.cls = ClassId(0);
-  event.seconds = -1;
-  refused(event);
-  ASSERT_TRUE(engine.apply(onDevice(EventKind::kFail, 1, 0)));
-  refused(onDevice(EventKind::kFail, 2, 0));  // is down
-  engine.replan();
-  engine.finish();
-  EXPECT_EQ(engine.job(JobId(0)).completion, 3);
-}
-
-TEST(OnlineEngine, RefusesDemandsLargerThanAnyDevice) {
-  Problem problem = twoChains();
-  problem.graph.op_memory_bytes[0] = 1000;
-  for (Device& device : problem.cluster.devices) device.memory_bytes = 100;
-  ASSERT_TRUE(problem.finish());
-  OnlineEngine engine = engineFor(problem);
-  const auto refused = engine.apply(arrival(0, "a", 0));
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("more than any device"), std::string::npos);
-  EXPECT_TRUE(engine.apply(arrival(0, "b", 1)));
-}
-
 TEST(OnlineEngine, HoldsJobsUntilMemoryIsFree) {
   Problem problem = twoChains();
   for (std::int64_t& bytes : problem.graph.op_memory_bytes) bytes = 60;
@@ -269,21 +174,6 @@ TEST(OnlineEngine, HoldsJobsUntilMemoryIsFree) {
   engine.finish();
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(std::isnan(engine.job(JobId(i)).completion)) << i;
   EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
-}
-
-TEST(OnlineEngine, RefusesProblemsItCannotRun) {
-  Problem problem = twoChains();
-  Modes modes = problem.modes;
-  modes.memory = MemoryModel::kLive;
-  ASSERT_TRUE(problem.setModes(modes));
-  const auto live = OnlineEngine::create(problem);
-  ASSERT_FALSE(live);
-  EXPECT_EQ(live.error().remedy, "use --memory static");
-  Constraints both;
-  both.together = {{OpId(0), OpId(2)}};
-  Problem joined = twoChains();
-  ASSERT_TRUE(joined.addConstraints(both));
-  EXPECT_FALSE(OnlineEngine::create(joined));
 }
 
 // Random lives: nothing is lost or done twice, no device runs two ops, inputs are there, memory suffices.

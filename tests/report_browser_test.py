@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""The report in a real browser. Usage: report_browser_test.py ALLOT [--pictures FOLDER] [unittest options]
+"""The report in a real browser. Usage: report_browser_test.py ALLOT [unittest options]
 
-Ends with 77 (skipped) where there is no Chromium. With --pictures it writes the pictures of docs/report.md instead.
+Ends with 77 (skipped) where there is no Chromium.
 """
 import os
-import re
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -14,17 +12,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser  # noqa: E402
 import report_problems as problems  # noqa: E402
 
-ALLOT = ""
+ALLOT = ""  # the program under test
 SECTIONS = {"latency": ["timeline", "devices", "why", "what-if", "graph", "ops", "costs"],
             "throughput": ["timeline", "devices", "why", "what-if", "graph", "ops", "costs"],
             "completion": ["timeline", "devices", "models", "why", "what-if", "graph", "ops", "costs"]}
 
 
 def allot(*arguments):
-    done = subprocess.run([ALLOT, *arguments], capture_output=True, text=True, check=False)
-    # 5: the limit was met, with a plan.
-    if done.returncode not in (0, 5):
-        raise RuntimeError(f"allot {' '.join(arguments)}: {done.stderr}")
+    problems.run(ALLOT, *arguments)
 
 
 def make_report(folder, name, problem, goal):
@@ -34,27 +29,6 @@ def make_report(folder, name, problem, goal):
     problems.save(base + ".plan.json", problems.plan(problem, goal))
     allot("report", base + ".problem.json", base + ".plan.json", "--time-limit", "0.2", "-q", "-o", base + ".html")
     return base + ".html"
-
-
-def two_models():
-    whole = problems.problem(60, "two models")
-    whole["models"] = [{"name": "first"}, {"name": "second", "release": 1e-3}]
-    for i, op in enumerate(whole["ops"]):
-        op["model"] = "first" if i < 30 else "second"
-    whole["tensors"] = [t for t in whole["tensors"] if not (t["from"] == whole["ops"][29]["name"])]
-    first = {op["name"] for op in whole["ops"][:30]}
-    for tensor in whole["tensors"]:
-        tensor["to"] = [op for op in tensor["to"] if (op in first) == (tensor["from"] in first)]
-    return whole
-
-
-def training():
-    """Forward and backward ops that share devices."""
-    whole = problems.problem(40, "a model in training")
-    for i, op in enumerate(whole["ops"]):
-        op["phase"] = "forward" if i < 20 else "backward"
-        op["group"] = f"g{i if i < 20 else 39 - i}"
-    return whole
 
 
 class Report(unittest.TestCase):
@@ -111,7 +85,7 @@ class Report(unittest.TestCase):
 
     def test_shows_every_section_for_every_goal(self):
         made = {"latency": self.small(), "throughput": self.report("pipeline", lambda: problems.problem(120), "throughput"),
-                "completion": self.report("two", two_models, "completion")}
+                "completion": self.report("two", problems.two_models, "completion")}
         for goal, path in made.items():
             with self.subTest(goal):
                 self.open(path)
@@ -121,7 +95,7 @@ class Report(unittest.TestCase):
                 self.assertNotRegex(self.text("#app"), "NaN|undefined|Infinity|null")
 
     def test_draws_training_and_flat_graphs(self):
-        self.open(self.searched("training", training(), "throughput"))
+        self.open(self.searched("training", problems.training(), "throughput"))
         self.assertIn("Pipeline", self.text("#timeline-title"))
         flat = problems.problem(400)
         for name, op in enumerate(flat["ops"]):
@@ -387,46 +361,6 @@ class Report(unittest.TestCase):
         self.assertEqual(self.page.complaints(), [])
 
 
-def write_pictures(folder):
-    """The pictures of docs/report.md, of the built-in demo."""
-    with tempfile.TemporaryDirectory(prefix="allot-pictures-") as work:
-        def at(name):
-            return os.path.join(work, name)
-        allot("demo", "-q", "-o", at("demo.json"))
-        for goal in ("latency", "throughput"):
-            allot("plan", at("demo.json"), "--goal", goal, "--time-limit", "10", "-q", "-o", at(goal + ".plan.json"))
-            allot("report", at("demo.json"), at(goal + ".plan.json"), "-q", "-o", at(goal + ".html"))
-        page = browser.Browser(browser.find())
-
-        def take(name, selector=None, height=700):
-            clip = None
-            if selector:
-                clip = page.run(f"""(() => {{
-                  document.querySelector({selector!r}).scrollIntoView({{block: "start", behavior: "instant"}});
-                  const box = document.querySelector({selector!r}).getBoundingClientRect();
-                  return {{x: 0, y: box.top + scrollY - 10, width: innerWidth, height: Math.min({height}, box.height + 20)}};
-                }})()""")
-            page.settle()
-            page.screenshot(os.path.join(folder, f"report-{name}.png"), clip=clip)
-        try:
-            page.open(at("latency.html"), 1200, 860)
-            take("summary")
-            page.run("document.querySelectorAll('.node')[2].dispatchEvent(new MouseEvent('click'))")
-            take("graph", "#graph", 900)
-            page.open(at("latency.html"), 1200, 860, dark=True)
-            take("timeline-dark", "#timeline")
-            page.open(at("throughput.html"), 1200, 860)
-            take("pipeline", "#timeline")
-            take("devices", "#devices")
-            page.open(at("latency.html"), 360, 800)
-            take("phone")
-            page.run("document.querySelector('#ops').scrollIntoView({behavior: 'instant'}); document.querySelectorAll('.grid .rows .line')[4].click()")
-            page.settle()
-            page.screenshot(os.path.join(folder, "report-phone-op.png"))
-        finally:
-            page.close()
-
-
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -434,7 +368,4 @@ if __name__ == "__main__":
     if browser.find() is None:
         print("skipped: no Chromium here (Debian package chromium; scripts/install-packages.sh browser)")
         sys.exit(77)
-    if sys.argv[1:2] == ["--pictures"]:
-        write_pictures(sys.argv[2])
-    else:
-        unittest.main()
+    unittest.main()

@@ -1,6 +1,7 @@
 """Problems and plans for the tests of `allot report`, as JSON files: as many ops as wanted, with names like those of exported models."""
 import json
 import random
+import subprocess
 
 DEVICES = [("gpu-a", "large"), ("gpu-b", "small"), ("gpu-c", "small"), ("cpu-0", "cpu")]
 PARTS = ["norm/Reduce", "norm/Scale", "attention/query/MatMul", "attention/key/MatMul", "attention/value/MatMul", "attention/Softmax",
@@ -38,3 +39,31 @@ def plan(whole, goal):
 def save(path, document):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file)
+
+
+def two_models():
+    whole = problem(60, "two models")
+    whole["models"] = [{"name": "first"}, {"name": "second", "release": 1e-3}]
+    for i, op in enumerate(whole["ops"]):
+        op["model"] = "first" if i < 30 else "second"
+    whole["tensors"] = [t for t in whole["tensors"] if not (t["from"] == whole["ops"][29]["name"])]
+    first = {op["name"] for op in whole["ops"][:30]}
+    for tensor in whole["tensors"]:
+        tensor["to"] = [op for op in tensor["to"] if (op in first) == (tensor["from"] in first)]
+    return whole
+
+
+def training():
+    """Forward and backward ops that share devices."""
+    whole = problem(40, "a model in training")
+    for i, op in enumerate(whole["ops"]):
+        op["phase"] = "forward" if i < 20 else "backward"
+        op["group"] = f"g{i if i < 20 else 39 - i}"
+    return whole
+
+
+def run(program, *arguments):
+    """Runs the command; 5 means that the limit was met, with a plan."""
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 5):
+        raise RuntimeError(f"allot {' '.join(arguments)}: {done.stderr}")

@@ -193,13 +193,7 @@ TEST(StageBound, ClosesTheGapWherePairsOfIdealsCannotBeListed) {
   options.transfer = 0.5;
   const auto problem = branchGraph(4, 40, options);
   ASSERT_TRUE(problem);
-  RunOptions run;
-  run.threads = 1;
-  run.solver = "linear-dp";
-  const SolveOutcome start = solve(*problem, run);
-  run.solver = "chain";
-  run.gap = 0.01;
-  const SolveOutcome outcome = solve(*problem, run, &start.plan);
+  const SolveOutcome outcome = solveFromLinearDp(*problem, "chain", 0.01);
   ASSERT_TRUE(outcome.message.empty()) << outcome.message;
   EXPECT_LE(outcome.plan.gap(), 0.01);
 }

@@ -8,6 +8,7 @@
 
 #include "allot/allot.h"
 #include "support/brute_force.h"
+#include "support/proven_optimum.h"
 #include "support/random_pipeline.h"
 #include "support/random_problem.h"
 #include "support/scale.h"
@@ -21,25 +22,6 @@ constexpr std::uint64_t kShards = 20;
 
 bool near(double a, double b) {
   return a == b || std::fabs(a - b) <= kTolerance * std::max({1e-30, std::fabs(a), std::fabs(b)});
-}
-
-RunOptions oneThread(std::uint64_t seed = 1) {
-  RunOptions run;
-  run.threads = 1;
-  run.seed = seed;
-  return run;
-}
-
-// The proven optimum, infinity where no plan can exist; fails the test when it is neither.
-double optimum(const Problem& problem) {
-  const SolveOutcome outcome = solve(problem, oneThread());
-  EXPECT_TRUE(outcome.message.empty()) << outcome.message;
-  if (outcome.plan.status == Status::kInfeasible) {
-    EXPECT_FALSE(outcome.conflict.facts.empty());
-    return kInfinity;
-  }
-  EXPECT_EQ(outcome.plan.status, Status::kOptimal) << outcome.plan.value << " above " << outcome.plan.bound;
-  return outcome.plan.value;
 }
 
 class Throughput : public testing::TestWithParam<std::uint64_t> {
@@ -64,7 +46,7 @@ TEST_P(Throughput, ChainOptimumIsThatOfEnumeration) {
     const Problem problem = finished(draftPipeline(random, modes, {}));
     SCOPED_TRACE(describe(problem));
     const std::optional<double> best = bruteForceChain(problem);
-    const double found = optimum(problem);
+    const double found = provenOptimum(problem);
     EXPECT_TRUE(near(found, best.value_or(kInfinity))) << found << " / " << best.value_or(kInfinity);
     if (best) {
       EXPECT_LE(lowerBound(problem), *best * (1 + kTolerance));
@@ -123,7 +105,7 @@ TEST_P(Throughput, EveryCombinationOfModesIsThatOfEnumeration) {
     const Problem problem = finished(draftPipeline(random, modes, shape));
     SCOPED_TRACE("shard " + std::to_string(GetParam()) + ", " + describe(problem));
     const double best = bruteForce(problem).value_or(kInfinity);
-    const double found = optimum(problem);
+    const double found = provenOptimum(problem);
     EXPECT_TRUE(near(found, best)) << found << " / " << best;
     if (HasFailure()) return;
   }
@@ -138,7 +120,7 @@ Problem anyDraft(Random& random) {
 TEST_P(Throughput, ThreeTimesTheTimesAreThreeTimesTheValue) {
   repeat(10, 3, [](Random& random) {
     Problem draft = anyDraft(random);
-    const double before = optimum(finished(draft));
+    const double before = provenOptimum(finished(draft));
     for (double& seconds : draft.op_seconds) seconds *= 3;
     for (double& seconds : draft.tensor_seconds) seconds *= 3;
     for (DeviceClass& cls : draft.cluster.classes) cls.launch_seconds *= 3;
@@ -146,7 +128,7 @@ TEST_P(Throughput, ThreeTimesTheTimesAreThreeTimesTheValue) {
       link.latency_seconds *= 3;
       link.bandwidth_bytes_per_second /= 3;
     }
-    const double after = optimum(finished(draft));
+    const double after = provenOptimum(finished(draft));
     EXPECT_TRUE(near(after, 3 * before)) << before << " -> " << after;
   });
 }
@@ -158,11 +140,11 @@ TEST_P(Throughput, AnotherDeviceNeverHurts) {
     shape.constraints = false;
     const Modes modes = randomPipelineModes(random, static_cast<Contiguity>(random.below(3)));
     Problem draft = draftPipeline(random, modes, shape);
-    const double before = optimum(finished(draft));
+    const double before = provenOptimum(finished(draft));
     const std::uint32_t twin = random.below(static_cast<std::uint32_t>(draft.cluster.deviceCount()));
     draft.cluster.devices.push_back(draft.cluster.devices[twin]);
     draft.cluster.devices.back().name = "more";
-    const double after = optimum(finished(draft));
+    const double after = provenOptimum(finished(draft));
     EXPECT_LE(after, before * (1 + kTolerance)) << before << " -> " << after;
   });
 }
@@ -176,7 +158,7 @@ TEST_P(Throughput, LessContiguityNeverHurts) {
     for (const Contiguity contiguity : {Contiguity::kChain, Contiguity::kConvex, Contiguity::kNone}) {
       modes.contiguity = contiguity;
       ASSERT_TRUE(problem.setModes(modes));
-      const double value = optimum(problem);
+      const double value = provenOptimum(problem);
       EXPECT_LE(value, last * (1 + kTolerance)) << name(contiguity);
       last = value;
     }
@@ -186,8 +168,8 @@ TEST_P(Throughput, LessContiguityNeverHurts) {
 TEST_P(Throughput, OtherNamesAndOrdersChangeNothing) {
   repeat(10, 6, [](Random& random) {
     const Problem draft = anyDraft(random);
-    const double before = optimum(finished(draft));
-    const double after = optimum(finished(shuffled(draft, random)));
+    const double before = provenOptimum(finished(draft));
+    const double after = provenOptimum(finished(shuffled(draft, random)));
     EXPECT_TRUE(near(before, after)) << before << " -> " << after;
   });
 }
@@ -196,7 +178,7 @@ TEST_P(Throughput, OtherNamesAndOrdersChangeNothing) {
 TEST_P(Throughput, DoubledEdgesChangeNothing) {
   repeat(10, 7, [](Random& random) {
     Problem draft = anyDraft(random);
-    const double before = optimum(finished(draft));
+    const double before = provenOptimum(finished(draft));
     for (std::size_t t = draft.graph.tensorCount(); t-- > 0;) {
       const OpId from = draft.graph.tensor_producer[t];
       const OpId to = draft.graph.tensor_consumers[t].front();
@@ -204,7 +186,7 @@ TEST_P(Throughput, DoubledEdgesChangeNothing) {
       const OpId consumer[] = {to};
       if (t % 2 == 0) draft.addTensor(from, consumer, 0, 0);
     }
-    const double after = optimum(finished(draft));
+    const double after = provenOptimum(finished(draft));
     EXPECT_TRUE(near(before, after)) << before << " -> " << after;
   });
 }
@@ -291,7 +273,7 @@ TEST_P(Throughput, MemoryLimitsHoldToTheByte) {
       for (Device& device : draft.cluster.devices) device.memory_bytes = limit;
       const Problem problem = finished(draft);
       SCOPED_TRACE(describe(problem) + ", limit " + std::to_string(limit));
-      const double found = optimum(problem);
+      const double found = provenOptimum(problem);
       const double best = bruteForceChain(problem).value_or(kInfinity);
       EXPECT_TRUE(near(found, best)) << found << " / " << best;
       if (less == 0) {
@@ -302,110 +284,6 @@ TEST_P(Throughput, MemoryLimitsHoldToTheByte) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Throughput, testing::Range<std::uint64_t>(0, kShards));
-
-// Ops in a row; one accelerator class unless told otherwise.
-struct Row {
-  Problem draft;
-
-  explicit Row(std::size_t devices, std::optional<std::int64_t> memory = {}) {
-    draft.modes.goal = Goal::kThroughput;
-    draft.cluster.classes.push_back({"acc", DeviceKind::kAccelerator, 0, 1});
-    for (std::size_t d = 0; d < devices; ++d)
-      draft.cluster.devices.push_back({"acc" + std::to_string(d), ClassId(0), memory, HostId()});
-  }
-  Row& op(std::vector<double> seconds, std::int64_t memory = 0) {
-    const OpId id = draft.graph.addOp("op" + std::to_string(draft.opCount()));
-    draft.op_seconds.insert(draft.op_seconds.end(), seconds.begin(), seconds.end());
-    draft.graph.op_memory_bytes.back() = memory;
-    if (id.index() > 0) {
-      const OpId to[] = {id};
-      draft.addTensor(OpId(id.index() - 1), to, 0, 0.5);
-    }
-    return *this;
-  }
-};
-
-TEST(ThroughputLimits, AByteDecides) {
-  // Three ops of 5 bytes on two devices: two of them need 10 bytes; with 9 no device holds two.
-  Row fits(2, 10);
-  fits.op({1}, 5).op({1}, 5).op({1}, 5);
-  EXPECT_DOUBLE_EQ(optimum(finished(fits.draft)), 2.5);
-  Row not_quite(2, 9);
-  not_quite.op({1}, 5).op({1}, 5).op({1}, 5);
-  EXPECT_EQ(optimum(finished(not_quite.draft)), kInfinity);
-  // With three devices one each: the middle one pays for both its tensors.
-  Row three(3, 9);
-  three.op({1}, 5).op({1}, 5).op({1}, 5);
-  EXPECT_DOUBLE_EQ(optimum(finished(three.draft)), 2);
-}
-
-TEST(ThroughputLimits, SamplesInFlightDecide) {
-  // Two stages: the first stashes 4 bytes for each of two samples, 8 in all; with 7 one device must do.
-  for (const std::int64_t limit : {8, 7}) {
-    Row row(2, limit);
-    row.op({1}).op({1});
-    Problem& draft = row.draft;
-    for (const std::uint32_t of : {0u, 1u}) {
-      const OpId back = draft.graph.addOp("back" + std::to_string(of));
-      draft.op_seconds.push_back(1);
-      draft.graph.op_phase.back() = Phase::kBackward;
-      const OpId to[] = {back};
-      draft.addTensor(OpId(of), to, of == 0 ? 4 : 0, 0);
-      draft.constraints.together.push_back({OpId(of), back});
-    }
-    draft.modes.in_flight = true;
-    EXPECT_DOUBLE_EQ(optimum(finished(draft)), limit == 8 ? 2.5 : 4);
-  }
-}
-
-TEST(ThroughputLimits, UnsupportedOpsStayAway) {
-  // The middle op only runs on the cpu: a chain of three stages, or of two with the rest there as well.
-  Row row(2);
-  row.draft.cluster.classes.push_back({"cpu", DeviceKind::kCpu, 0, 1});
-  row.draft.cluster.devices.push_back({"cpu0", ClassId(1), {}, HostId()});
-  row.op({1, 4}).op({kCannotRun, 2}).op({1, 4});
-  const SolveOutcome outcome = solve(finished(row.draft), oneThread());
-  EXPECT_EQ(outcome.plan.status, Status::kOptimal);
-  EXPECT_DOUBLE_EQ(outcome.plan.value, 2);
-  EXPECT_EQ(outcome.plan.assignment[1], DeviceId(2));
-}
-
-TEST(ThroughputConflicts, AreExplained) {
-  const auto facts = [](const Problem& problem) {
-    const SolveOutcome outcome = solve(problem, oneThread());
-    EXPECT_EQ(outcome.plan.status, Status::kInfeasible);
-    return outcome.conflict.facts.size();
-  };
-  Row large(2, 4);
-  large.op({1}, 5);
-  EXPECT_GT(facts(finished(large.draft)), 0u);
-  Row full(2, 8);
-  full.op({1}, 5).op({1}, 5).op({1}, 5);
-  EXPECT_GT(facts(finished(full.draft)), 0u);
-  Row nowhere(2);
-  nowhere.op({1});
-  nowhere.draft.constraints.forbid = {{OpId(0), DeviceId(0)}, {OpId(0), DeviceId(1)}};
-  EXPECT_GT(facts(finished(nowhere.draft)), 0u);
-  Row apart(2);
-  apart.op({1}).op({1});
-  apart.draft.constraints.together = {{OpId(0), OpId(1)}};
-  apart.draft.constraints.pin = {{OpId(0), DeviceId(0)}, {OpId(1), DeviceId(1)}};
-  EXPECT_GT(facts(finished(apart.draft)), 0u);
-  // Each class runs one of the two ops, and there may be one stage.
-  Row stages(1);
-  stages.draft.cluster.classes.push_back({"other", DeviceKind::kAccelerator, 0, 1});
-  stages.draft.cluster.devices.push_back({"other0", ClassId(1), {}, HostId()});
-  stages.op({1, kCannotRun}).op({kCannotRun, 1});
-  stages.draft.modes.max_stages = 1;
-  EXPECT_GT(facts(finished(stages.draft)), 0u);
-  // Out and back again: no chain, but a plan without contiguity.
-  Row back(2);
-  back.op({1}).op({1}).op({1});
-  back.draft.constraints.pin = {{OpId(0), DeviceId(0)}, {OpId(1), DeviceId(1)}, {OpId(2), DeviceId(0)}};
-  EXPECT_GT(facts(finished(back.draft)), 0u);
-  back.draft.modes.contiguity = Contiguity::kNone;
-  EXPECT_DOUBLE_EQ(optimum(finished(back.draft)), 3);
-}
 
 }  // namespace
 }  // namespace allot

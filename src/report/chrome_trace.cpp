@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "report/cut_tensors.h"
+#include "report/report_stages.h"
 
 namespace allot {
 namespace {
@@ -107,23 +108,6 @@ class TraceWriter {
     }
   }
 
-  // The stages in pipeline order; a plan without them gets one per device, by its first op.
-  std::vector<PlanStage> stages() const {
-    if (!plan_.stages.empty()) return plan_.stages;
-    std::vector<PlanStage> made;
-    std::vector<std::size_t> stage_of(problem_.deviceCount(), SIZE_MAX);
-    for (const OpId op : problem_.graph.topologicalOrder()) {
-      const DeviceId device = plan_.assignment[op.index()];
-      std::size_t& stage = stage_of[device.index()];
-      if (stage == SIZE_MAX) {
-        stage = made.size();
-        made.push_back({{device}, {}});
-      }
-      made[stage].ops.push_back(op);
-    }
-    return made;
-  }
-
   void writePipeline() {
     const std::vector<CutPayment> payments = cutPayments(problem_, plan_.assignment);
     std::vector<Span> span_of(payments.size());
@@ -136,7 +120,7 @@ class TraceWriter {
 
     const bool overlap = problem_.modes.overlap == Overlap::kMax;
     double period_start = 0;
-    for (PlanStage& stage : stages()) {
+    for (PlanStage& stage : stagesOrDevices(problem_, plan_)) {
       const DeviceId device = stage.devices.front();
       const auto pay = [&](bool sends, double clock) {
         for (std::size_t k = by_device_begin[device.index()]; k < by_device_begin[device.index() + 1]; ++k) {

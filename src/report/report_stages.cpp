@@ -5,9 +5,8 @@
 #include "report/cut_tensors.h"
 
 namespace allot {
-namespace {
 
-std::vector<PlanStage> stagesOf(const Problem& problem, const Plan& plan) {
+std::vector<PlanStage> stagesOrDevices(const Problem& problem, const Plan& plan) {
   if (!plan.stages.empty()) return plan.stages;
   std::vector<PlanStage> made;
   std::vector<std::size_t> stage_of(problem.deviceCount(), SIZE_MAX);
@@ -24,15 +23,13 @@ std::vector<PlanStage> stagesOf(const Problem& problem, const Plan& plan) {
   return made;
 }
 
-}  // namespace
-
 std::vector<StageWork> stageWork(const Problem& problem, const Plan& plan) {
   const auto partOf = [&](OpId op) {
     return problem.graph.op_phase[op.index()] == Phase::kForward ? std::size_t{0} : std::size_t{1};
   };
   std::vector<StageWork> all;
   std::vector<std::size_t> stage_of(problem.deviceCount(), SIZE_MAX);
-  for (const PlanStage& stage : stagesOf(problem, plan)) {
+  for (const PlanStage& stage : stagesOrDevices(problem, plan)) {
     StageWork work;
     work.devices = stage.devices;
     work.ops = stage.ops.size();

@@ -24,6 +24,9 @@ struct StageWork {
   double sync_seconds = 0;         // what replicas add for their weights
 };
 
+// The stages in pipeline order.
+std::vector<PlanStage> stagesOrDevices(const Problem& problem, const Plan& plan);
+
 std::vector<StageWork> stageWork(const Problem& problem, const Plan& plan);
 
 }  // namespace allot

@@ -1,5 +1,7 @@
 #include "support/stop_time.h"
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -21,6 +23,15 @@ StoppedRun stopAfter(const Problem& problem, const RunOptions& run, double wait_
   user.join();
   stopped.seconds = std::chrono::duration<double>(ended - asked).count();
   return stopped;
+}
+
+void expectStopsSoon(const Problem& problem, const char* solver) {
+  RunOptions run;
+  run.solver = solver;
+  run.threads = 1;
+  const double seconds = stopAfter(problem, run, 0.3).seconds;
+  EXPECT_GT(seconds, 0) << solver << " ended before it was asked to";
+  EXPECT_LT(seconds, kStopAllowance) << solver;
 }
 
 }  // namespace allot

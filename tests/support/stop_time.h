@@ -16,4 +16,7 @@ StoppedRun stopAfter(const Problem& problem, const RunOptions& run, double wait_
 
 inline constexpr double kStopAllowance = 0.5;
 
+// Fails the test where the solver, with one thread, ends before it is asked to or later than allowed.
+void expectStopsSoon(const Problem& problem, const char* solver);
+
 }  // namespace allot

@@ -159,4 +159,14 @@ Result<Problem> layeredGraph(std::uint32_t ops, std::uint32_t width, const WideO
   return maker.finish();
 }
 
+SolveOutcome solveFromLinearDp(const Problem& problem, const char* solver, double gap) {
+  RunOptions run;
+  run.threads = 1;
+  run.solver = "linear-dp";
+  const SolveOutcome start = solve(problem, run);
+  run.solver = solver;
+  run.gap = gap;
+  return solve(problem, run, &start.plan);
+}
+
 }  // namespace allot

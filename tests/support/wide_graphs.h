@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "allot/problem.h"
+#include "allot/solve.h"
 
 namespace allot {
 
@@ -28,5 +29,8 @@ Result<Problem> gridGraph(std::uint32_t rows, std::uint32_t columns, const WideO
 // Layers of `width` ops; each op reads 1 to 3 ops of the layer before: near ones, and one in 20 from
 // anywhere.
 Result<Problem> layeredGraph(std::uint32_t ops, std::uint32_t width, const WideOptions& options);
+
+// What a solver makes of the plan of linear-dp, with one thread.
+SolveOutcome solveFromLinearDp(const Problem& problem, const char* solver, double gap = 0);
 
 }  // namespace allot

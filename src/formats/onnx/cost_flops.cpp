@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "formats/onnx/cost.h"
+#include "formats/onnx/einsum.h"
 #include "formats/onnx/op_table.h"
 
 namespace allot::onnx {
@@ -102,21 +103,14 @@ double matMulNBitsFlops(const CostSite& site) {
 
 // The product of all distinct axes, times the number of factors: as a loop over all letters would do it.
 double einsumFlops(const CostSite& site) {
-  const Attribute* equation = site.node->find("equation");
-  if (equation == nullptr || site.made(0) == nullptr) return kFlopsUnknown;
-  std::string text;
-  for (const char c : equation->s) {
-    if (c != ' ') text += c;
-  }
-  const std::string left = text.substr(0, text.find("->"));
+  const Attribute* text = site.node->find("equation");
+  if (text == nullptr || site.made(0) == nullptr) return kFlopsUnknown;
+  const EinsumEquation equation(text->s);
   std::bitset<256> seen;
   double total = 1;
   double dots = 1;
-  std::size_t input = 0;
-  for (std::size_t at = 0; at <= left.size(); ++input) {
-    const std::size_t end = std::min(left.find(',', at), left.size());
-    const std::string term = left.substr(at, end - at);
-    at = end + 1;
+  for (std::size_t input = 0; input < equation.inputs.size(); ++input) {
+    const std::string& term = equation.inputs[input];
     const Shape* shape = site.shape(input);
     if (shape == nullptr) return kFlopsUnknown;
     const std::size_t ellipsis = term.find("...");
@@ -137,7 +131,7 @@ double einsumFlops(const CostSite& site) {
       ++axis;
     }
   }
-  return total * dots * static_cast<double>(std::max<std::size_t>(input, 1));
+  return total * dots * static_cast<double>(equation.inputs.size());
 }
 
 double convFlops(const CostSite& site) {

@@ -6,6 +6,9 @@
 // last bit.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "formats/onnx/rules.h"
 
 namespace allot::onnx {
@@ -64,6 +67,12 @@ void foldNonZero(Site& site);
 
 // Place in a tensor of shape `in` of every element of a tensor of shape `out` that it broadcasts to.
 std::vector<std::size_t> broadcastPlaces(const Shape& in, const Shape& out);
+// The same for both inputs of a node, by element of its output; absent where entries are missing or do not
+// broadcast.
+struct PairPlaces {
+  std::vector<std::size_t> left, right;
+};
+std::optional<PairPlaces> pairPlaces(Site& site);
 // True where all entries are there, known or holes.
 bool hasContents(const Value* value);
 // One entry of either kind; NaN for a hole.

@@ -204,10 +204,9 @@ void foldPow(Site& site) {
   Value& out = site.outputs[0];
   const Value* a = site.in(0);
   const Value* b = site.in(1);
-  if (!hasContents(a) || !hasContents(b)) return;
-  const auto left = broadcastPlaces(*a->shape, *out.shape);
-  const auto right = broadcastPlaces(*b->shape, *out.shape);
-  if (left.size() != right.size()) return;
+  const auto places = pairPlaces(site);
+  if (!places) return;
+  const auto& [left, right] = *places;
   std::vector<double> numbers(left.size());
   for (std::size_t at = 0; at < left.size(); ++at) {
     numbers[at] = std::pow(realAt(*a, left[at]), realAt(*b, right[at]));

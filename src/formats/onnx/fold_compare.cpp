@@ -12,10 +12,9 @@ void compare(Site& site, Test test) {
   Value& out = site.outputs[0];
   const Value* a = site.in(0);
   const Value* b = site.in(1);
-  if (!hasContents(a) || !hasContents(b)) return;
-  const auto left = broadcastPlaces(*a->shape, *out.shape);
-  const auto right = broadcastPlaces(*b->shape, *out.shape);
-  if (left.size() != right.size()) return;
+  const auto places = pairPlaces(site);
+  if (!places) return;
+  const auto& [left, right] = *places;
   std::vector<std::int64_t> truth(left.size());
   for (std::size_t at = 0; at < left.size(); ++at) {
     if (a->integers && b->integers) {

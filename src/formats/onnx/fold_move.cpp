@@ -74,6 +74,16 @@ std::vector<std::size_t> broadcastPlaces(const Shape& in, const Shape& out) {
   return places;
 }
 
+std::optional<PairPlaces> pairPlaces(Site& site) {
+  const Value* a = site.in(0);
+  const Value* b = site.in(1);
+  if (!hasContents(a) || !hasContents(b)) return std::nullopt;
+  const Shape& out = *site.outputs[0].shape;
+  PairPlaces places{broadcastPlaces(*a->shape, out), broadcastPlaces(*b->shape, out)};
+  if (places.left.size() != places.right.size()) return std::nullopt;
+  return places;
+}
+
 void foldSame(Site& site) {
   const Value* in = site.in(0);
   if (!hasContents(in) || product(*in->shape) != product(*site.outputs[0].shape)) return;

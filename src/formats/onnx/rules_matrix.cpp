@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "formats/onnx/einsum.h"
 #include "formats/onnx/rules_list.h"
 
 namespace allot::onnx {
@@ -126,20 +127,12 @@ void matMulNBitsShape(Site& site) {
 // then the letters that occur once, in alphabetical order.
 void einsumShape(Site& site) {
   site.setType(0, site.type(0));
-  std::string equation;
-  for (const char c : site.text("equation", "")) {
-    if (c != ' ') equation += c;
-  }
-  const std::size_t arrow = equation.find("->");
-  const std::string left = equation.substr(0, arrow);
+  const EinsumEquation equation(site.text("equation", ""));
   std::map<char, std::int64_t> size;
   std::map<char, int> times;
   Shape dots;
-  std::size_t input = 0;
-  for (std::size_t at = 0; at <= left.size(); ++input) {
-    const std::size_t end = std::min(left.find(',', at), left.size());
-    const std::string term = left.substr(at, end - at);
-    at = end + 1;
+  for (std::size_t input = 0; input < equation.inputs.size(); ++input) {
+    const std::string& term = equation.inputs[input];
     const Shape* shape = site.shape(input);
     if (shape == nullptr) return;
     const std::size_t ellipsis = term.find("...");
@@ -167,14 +160,14 @@ void einsumShape(Site& site) {
     }
   }
   Shape out;
-  if (arrow == std::string::npos) {
+  if (!equation.output) {
     out = dots;
     for (const auto& [letter, count] : times) {
       if (count == 1) out.push_back(size[letter]);
     }
     return site.setShape(0, out);
   }
-  const std::string right = equation.substr(arrow + 2);
+  const std::string& right = *equation.output;
   for (std::size_t c = 0; c < right.size(); ++c) {
     if (right.compare(c, 3, "...") == 0) {
       out.insert(out.end(), dots.begin(), dots.end());

@@ -3,17 +3,10 @@
 #include <algorithm>
 
 #include "solve/baselines/favourites.h"
+#include "solve/baselines/list_schedule.h"
 #include "solve/baselines/port_schedule.h"
 
 namespace allot::baseline {
-namespace {
-
-SolveResult report(std::optional<Plan> plan, bool stopped, Progress& progress, std::string_view solver) {
-  if (plan) progress.plan(std::move(*plan), solver);
-  return {stopped ? SolveEnd::kStopped : SolveEnd::kFinished, {}};
-}
-
-}  // namespace
 
 SolveResult mTopo(const Problem& problem, const Budget& budget, Progress& progress) {
   if (budget.stopped()) return {SolveEnd::kStopped, {}};
@@ -46,14 +39,15 @@ SolveResult mTopo(const Problem& problem, const Budget& budget, Progress& progre
     if (!fixed.valid()) filled[device.index()] += bytes;
     schedule.place(op, device);
   }
-  return report(schedule.takePlan(), false, progress, "m-topo");
+  return report({schedule.takePlan(), false}, progress, "m-topo");
 }
 
 SolveResult mEtf(const Problem& problem, const Budget& budget, Progress& progress) {
   if (budget.stopped()) return {SolveEnd::kStopped, {}};
   PortSchedule schedule(problem);
   bool stopped = false;
-  return report(scheduleEarliestStart(problem, budget, schedule, {}, stopped), stopped, progress, "m-etf");
+  auto plan = scheduleEarliestStart(problem, budget, schedule, {}, stopped);
+  return report({std::move(plan), stopped}, progress, "m-etf");
 }
 
 SolveResult mSct(const Problem& problem, const Budget& budget, Progress& progress) {
@@ -79,7 +73,8 @@ SolveResult mSct(const Problem& problem, const Budget& budget, Progress& progres
     return true;
   };
   bool stopped = false;
-  return report(scheduleEarliestStart(problem, budget, schedule, rules, stopped), stopped, progress, "m-sct");
+  auto plan = scheduleEarliestStart(problem, budget, schedule, rules, stopped);
+  return report({std::move(plan), stopped}, progress, "m-sct");
 }
 
 }  // namespace allot::baseline

@@ -105,4 +105,9 @@ Readiness::Readiness(const Problem& problem) : problem_(problem), waiting_(probl
   }
 }
 
+SolveResult report(ListOutcome outcome, Progress& progress, std::string_view solver) {
+  if (outcome.plan) progress.plan(std::move(*outcome.plan), solver);
+  return {outcome.stopped ? SolveEnd::kStopped : SolveEnd::kFinished, {}};
+}
+
 }  // namespace allot::baseline

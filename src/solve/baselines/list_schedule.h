@@ -105,6 +105,9 @@ struct ListOutcome {
   bool stopped = false;
 };
 
+// Hands the plan on, where there is one.
+SolveResult report(ListOutcome outcome, Progress& progress, std::string_view solver);
+
 // Puts the op on the device of least cost(op, device, finish), then of least finish, then the first. Invalid
 // when none has room.
 template <class Cost>

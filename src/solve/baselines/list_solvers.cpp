@@ -13,11 +13,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-SolveResult report(ListOutcome outcome, Progress& progress, std::string_view solver) {
-  if (outcome.plan) progress.plan(std::move(*outcome.plan), solver);
-  return {outcome.stopped ? SolveEnd::kStopped : SolveEnd::kFinished, {}};
-}
-
 // The device of least finish.
 double byFinish(OpId, DeviceId, double finish) {
   return finish;

@@ -14,11 +14,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-SolveResult report(ListOutcome outcome, Progress& progress, std::string_view solver) {
-  if (outcome.plan) progress.plan(std::move(*outcome.plan), solver);
-  return {outcome.stopped ? SolveEnd::kStopped : SolveEnd::kFinished, {}};
-}
-
 // By model: its place in the order of falling speed-ups.
 std::vector<std::size_t> speedupRank(const Problem& problem) {
   const std::vector<std::size_t> order = ModelWork(problem).bySpeedup();

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "evaluate/sweep.h"
-#include "solve/local_search/ordered_plan.h"
+#include "solve/completion/window_bound.h"
 
 namespace allot {
 namespace {
@@ -28,12 +28,10 @@ class Windows {
         random_(random),
         n_(problem.opCount()),
         devices_(problem.deviceCount()),
-        models_(problem.graph.modelCount()),
         plan_(problem, start.assignment),
-        is_free_(n_, 0),
-        tail_(n_ * models_),
-        unit_device_(problem.unitCount(), DeviceId(0)),
-        unit_open_(problem.unitCount(), 0) {
+        part_(problem),
+        bound_(problem),
+        unit_device_(problem.unitCount(), DeviceId(0)) {
     plan_.setOrder(orderOfStarts(problem, start));
     width_ = 2;
     for (std::size_t ways = (devices_ + 1) * (devices_ + 1) * (devices_ + 1);
@@ -76,15 +74,10 @@ class Windows {
       return (key.devices + 0x9E3779B97F4A7C15ull * (key.others + 1)) * 0xD1B54A32D192ED03ull >> 7;
     }
   };
-  struct Bound {
-    std::vector<double> end;  // by model, at least
-    double sum = 0;
-  };
-
   // What a step is to leave as it found it.
   struct Level {
     Sweep::Mark mark;
-    Bound bound;
+    WindowBound::Ends bound;
   };
   struct Seen {
     std::uint32_t times;     // index into times_
@@ -96,23 +89,19 @@ class Windows {
   Sweep sweep_;
   Random random_;
   const Budget* budget_ = nullptr;
-  std::size_t n_, devices_, models_, width_;
+  std::size_t n_, devices_, width_;
   OrderedPlan plan_;
   double value_ = 0;
   std::uint64_t visits_ = 0, last_visit_ = 0, next_poll_ = 0;
   bool stopped_ = false;
 
-  // The part that is planned anew: ops at places [begin_, end_) of the order.
-  std::size_t begin_ = 0, end_ = 0;
-  std::vector<OpId> free_, others_;
-  std::vector<std::uint8_t> is_free_;    // by op
-  std::vector<double> tail_;             // [op * models + model]: from the op's end to the model's, at least
-  std::vector<OpId> next_other_;         // [taken * devices + device]: next fixed op that uses the device
-  std::vector<DeviceId> unit_device_;    // by unit
-  std::vector<std::uint8_t> unit_open_;  // by unit: all its ops are free, and none has been taken
-  std::vector<OpId> taken_;              // in this order
-  std::vector<std::uint8_t> on_;         // by free op
-  std::vector<Level> levels_;            // by how many have been taken
+  // The part that is planned anew.
+  WindowPart part_;
+  WindowBound bound_;
+  std::vector<DeviceId> unit_device_;                     // by unit
+  std::vector<OpId> taken_;                               // in this order
+  std::vector<std::uint8_t> on_;                          // by free op
+  std::vector<Level> levels_;                             // by how many have been taken
   std::unordered_map<Key, std::uint32_t, KeyHash> seen_;  // the last beginning of a key
   std::vector<Seen> beginnings_;
   Sweep::Mark now_mark_;
@@ -122,11 +111,11 @@ class Windows {
   double cutoff_ = 0;
 
   void chooseNeighbours(std::size_t at) {
-    free_.clear();
-    begin_ = at;
-    end_ = std::min(n_, at + width_);
-    free_.assign(plan_.order.begin() + static_cast<std::ptrdiff_t>(begin_),
-                 plan_.order.begin() + static_cast<std::ptrdiff_t>(end_));
+    part_.free.clear();
+    part_.begin = at;
+    part_.end = std::min(n_, at + width_);
+    part_.free.assign(plan_.order.begin() + static_cast<std::ptrdiff_t>(part_.begin),
+                      plan_.order.begin() + static_cast<std::ptrdiff_t>(part_.end));
   }
 
   // The next ops of one model, of two, or of one device.
@@ -140,36 +129,35 @@ class Windows {
     ModelId second = model(at);
     if (kind == 2) second = model(at + random_.below(static_cast<std::uint32_t>(last - at)));
     const DeviceId device = plan_.assignment[plan_.order[at].index()];
-    free_.clear();
-    for (std::size_t p = at; p < last && free_.size() < width_; ++p) {
+    part_.free.clear();
+    for (std::size_t p = at; p < last && part_.free.size() < width_; ++p) {
       const OpId op = plan_.order[p];
       if (kind == 3 ? plan_.assignment[op.index()] != device : model(p) != model(at) && model(p) != second)
         continue;
-      free_.push_back(op);
-      end_ = p + 1;
+      part_.free.push_back(op);
+      part_.end = p + 1;
     }
-    begin_ = at - std::min(at, kMargin);
-    end_ = std::min(n_, end_ + kMargin);
+    part_.begin = at - std::min(at, kMargin);
+    part_.end = std::min(n_, part_.end + kMargin);
   }
 
   // True where a better plan was found; it is the plan then.
   bool solvePart() {
-    for (const OpId op : free_) is_free_[op.index()] = 1;
-    others_.clear();
-    for (std::size_t p = begin_; p < end_; ++p) {
-      if (is_free_[plan_.order[p].index()] == 0) others_.push_back(plan_.order[p]);
+    for (const OpId op : part_.free) part_.is_free[op.index()] = 1;
+    part_.others.clear();
+    for (std::size_t p = part_.begin; p < part_.end; ++p) {
+      if (part_.is_free[plan_.order[p].index()] == 0) part_.others.push_back(plan_.order[p]);
     }
     const std::vector<DeviceId> before = plan_.assignment;
     const std::vector<double> used = plan_.used;
     openUnits();
-    prepareTails();
-    levels_.resize(end_ - begin_ + 2);
-    Bound& bound = levels_[0].bound;
-    bound.end.assign(models_, 0);
-    bound.sum = 0;
+    bound_.prepare(plan_, part_);
+    levels_.resize(part_.end - part_.begin + 2);
+    WindowBound::Ends& bound = levels_[0].bound;
+    bound = bound_.none();
     sweep_.begin();
-    for (std::size_t p = 0; p < begin_; ++p) take(plan_.order[p], bound);
-    on_.assign(free_.size(), kNotTaken);
+    for (std::size_t p = 0; p < part_.begin; ++p) take(plan_.order[p], bound);
+    on_.assign(part_.free.size(), kNotTaken);
     taken_.clear();
     seen_.clear();
     beginnings_.clear();
@@ -178,9 +166,9 @@ class Windows {
     cutoff_ = value_ * (1 - 1e-10);
     last_visit_ = visits_ + kVisitsOfPart;
     grow(0, bound);
-    for (const OpId op : free_) {
-      is_free_[op.index()] = 0;
-      unit_open_[problem_.unit(op).index()] = 0;
+    for (const OpId op : part_.free) {
+      part_.is_free[op.index()] = 0;
+      part_.unit_open[problem_.unit(op).index()] = 0;
     }
     plan_.assignment = before;
     plan_.used = used;
@@ -191,8 +179,10 @@ class Windows {
 
   void acceptBest() {
     std::vector<OpId> order = plan_.order;
-    std::copy(best_order_.begin(), best_order_.end(), order.begin() + static_cast<std::ptrdiff_t>(begin_));
-    for (std::size_t i = 0; i < free_.size(); ++i) plan_.place(problem_.unit(free_[i]), best_devices_[i]);
+    std::copy(best_order_.begin(), best_order_.end(),
+              order.begin() + static_cast<std::ptrdiff_t>(part_.begin));
+    for (std::size_t i = 0; i < part_.free.size(); ++i)
+      plan_.place(problem_.unit(part_.free[i]), best_devices_[i]);
     plan_.accept();
     plan_.setOrder(std::move(order));
     value_ = sweep_.run(plan_.order, plan_.assignment);
@@ -200,99 +190,38 @@ class Windows {
 
   // Units of which all ops are free lose their device, and their bytes are taken off it.
   void openUnits() {
-    for (const OpId op : free_) {
+    for (const OpId op : part_.free) {
       const UnitId unit = problem_.unit(op);
       unit_device_[unit.index()] = plan_.assignment[op.index()];
       const auto ops = problem_.unitOps(unit);
       const bool whole =
-          std::all_of(ops.begin(), ops.end(), [&](OpId o) { return is_free_[o.index()] != 0; });
-      if (!whole || unit_open_[unit.index()] != 0) continue;
-      unit_open_[unit.index()] = 1;
+          std::all_of(ops.begin(), ops.end(), [&](OpId o) { return part_.is_free[o.index()] != 0; });
+      if (!whole || part_.unit_open[unit.index()] != 0) continue;
+      part_.unit_open[unit.index()] = 1;
       plan_.used[plan_.assignment[op.index()].index()] -= plan_.bytes(unit);
     }
   }
 
-  double leastSeconds(OpId op) const {
-    if (is_free_[op.index()] == 0 || unit_open_[problem_.unit(op).index()] == 0)
-      return problem_.opSeconds(op, plan_.assignment[op.index()]);
-    double least = kInfinity;
-    for (std::size_t d = 0; d < devices_; ++d) {
-      if (problem_.allowed(problem_.unit(op), DeviceId(d)))
-        least = std::min(least, problem_.opSeconds(op, DeviceId(d)));
-    }
-    return least;
-  }
-
-  void prepareTails() {
-    const OpGraph& graph = problem_.graph;
-    std::fill(tail_.begin(), tail_.end(), -kInfinity);
-    std::vector<OpId> next(devices_, OpId(n_));
-    next_other_.assign((others_.size() + 1) * devices_, OpId(n_));
-    const auto follow = [&](OpId op, double gap, OpId then) {
-      const double seconds = gap + leastSeconds(then);
-      for (std::size_t m = 0; m < models_; ++m) {
-        double& tail = tail_[op.index() * models_ + m];
-        tail = std::max(tail, seconds + tail_[then.index() * models_ + m]);
-      }
-    };
-    std::size_t taken = others_.size();
-    for (std::size_t p = n_; p-- > 0;) {
-      if (p + 1 == end_)
-        std::copy(next.begin(), next.end(), next_other_.end() - static_cast<std::ptrdiff_t>(devices_));
-      const OpId op = plan_.order[p];
-      const DeviceId on = plan_.assignment[op.index()];
-      const bool fixed = is_free_[op.index()] == 0;
-      tail_[op.index() * models_ + graph.op_model[op.index()].index()] = 0;
-      for (const TensorId tensor : graph.outputs(op)) {
-        for (const OpId consumer : graph.consumers(tensor)) {
-          const DeviceId to = plan_.assignment[consumer.index()];
-          const bool known = fixed && is_free_[consumer.index()] == 0 && to != on;
-          follow(op, known ? problem_.transferSeconds(tensor, on, to) : 0, consumer);
-        }
-      }
-      if (!fixed) continue;
-      if (problem_.opSeconds(op, on) > 0) {
-        if (next[on.index()] != OpId(n_))
-          follow(op, problem_.cluster.classOf(on).launch_seconds, next[on.index()]);
-        next[on.index()] = op;
-      }
-      if (begin_ <= p && p < end_) {
-        --taken;
-        std::copy(next.begin(), next.end(),
-                  next_other_.begin() + static_cast<std::ptrdiff_t>(taken * devices_));
-      }
-    }
-  }
-
-  // What an end at `seconds` and the way behind it mean for the models.
-  void raise(Bound& bound, double seconds, OpId op) const {
-    for (std::size_t m = 0; m < models_; ++m) {
-      const double end = seconds + tail_[op.index() * models_ + m];
-      if (end <= bound.end[m]) continue;
-      bound.sum += problem_.model_weight[m] * (end - bound.end[m]);
-      bound.end[m] = end;
-    }
-  }
-
-  void take(OpId op, Bound& bound) {
-    raise(bound, sweep_.append(op, plan_.assignment), op);
+  void take(OpId op, WindowBound::Ends& bound) {
+    bound_.raise(bound, op, sweep_.append(op, plan_.assignment));
     ++visits_;
   }
 
   // From a beginning with so many of the others taken.
-  void grow(std::size_t others, const Bound& bound) {
+  void grow(std::size_t others, const WindowBound::Ends& bound) {
     if (bound.sum >= cutoff_ || exhausted()) return;
-    if (taken_.size() == end_ - begin_) return finish(bound);
+    if (taken_.size() == part_.end - part_.begin) return finish(bound);
     if (!isNew(others)) return;
-    if (others < others_.size() && ready(others_[others])) step(others_[others], others + 1, bound);
-    for (std::size_t i = 0; i < free_.size(); ++i) {
-      if (on_[i] != kNotTaken || !ready(free_[i])) continue;
-      const UnitId unit = problem_.unit(free_[i]);
-      if (unit_open_[unit.index()] == 0) {
+    if (others < part_.others.size() && ready(part_.others[others]))
+      step(part_.others[others], others + 1, bound);
+    for (std::size_t i = 0; i < part_.free.size(); ++i) {
+      if (on_[i] != kNotTaken || !ready(part_.free[i])) continue;
+      const UnitId unit = problem_.unit(part_.free[i]);
+      if (part_.unit_open[unit.index()] == 0) {
         stepFree(i, unit_device_[unit.index()], others, bound);
         continue;
       }
-      unit_open_[unit.index()] = 0;
+      part_.unit_open[unit.index()] = 0;
       const DeviceId before = unit_device_[unit.index()];
       for (std::size_t d = 0; d < devices_; ++d) {
         const DeviceId device(d);
@@ -305,26 +234,26 @@ class Windows {
         used = without;
       }
       unit_device_[unit.index()] = before;
-      unit_open_[unit.index()] = 1;
+      part_.unit_open[unit.index()] = 1;
     }
   }
 
-  void stepFree(std::size_t i, DeviceId device, std::size_t others, const Bound& bound) {
+  void stepFree(std::size_t i, DeviceId device, std::size_t others, const WindowBound::Ends& bound) {
     on_[i] = static_cast<std::uint8_t>(device.index());
-    plan_.assignment[free_[i].index()] = device;
-    step(free_[i], others, bound);
+    plan_.assignment[part_.free[i].index()] = device;
+    step(part_.free[i], others, bound);
     on_[i] = kNotTaken;
   }
 
-  void step(OpId op, std::size_t others, const Bound& bound) {
+  void step(OpId op, std::size_t others, const WindowBound::Ends& bound) {
     Level& level = levels_[taken_.size() + 1];
     sweep_.mark(level.mark);
-    Bound& next = level.bound;
+    WindowBound::Ends& next = level.bound;
     next = bound;
     take(op, next);
     const DeviceId on = plan_.assignment[op.index()];
-    const OpId after = next_other_[others * devices_ + on.index()];
-    if (after != OpId(n_)) raise(next, sweep_.deviceFree(on) + problem_.opSeconds(after, on), after);
+    const OpId after = bound_.nextOther(others, on);
+    if (after != OpId(n_)) bound_.raise(next, after, sweep_.deviceFree(on) + problem_.opSeconds(after, on));
     taken_.push_back(op);
     grow(others, next);
     taken_.pop_back();
@@ -334,7 +263,7 @@ class Windows {
   bool ready(OpId op) const {
     for (const TensorId tensor : problem_.graph.inputs(op)) {
       const OpId producer = problem_.graph.producer(tensor);
-      if (plan_.position(producer) < begin_) continue;
+      if (plan_.position(producer) < part_.begin) continue;
       if (std::find(taken_.begin(), taken_.end(), producer) == taken_.end()) return false;
     }
     return true;
@@ -362,11 +291,11 @@ class Windows {
       }
     };
     Key key{0, others};
-    for (std::size_t i = 0; i < free_.size(); ++i) {
+    for (std::size_t i = 0; i < part_.free.size(); ++i) {
       key.devices |= static_cast<std::uint64_t>(on_[i]) << (8 * i);
-      if (on_[i] != kNotTaken) add(free_[i]);
+      if (on_[i] != kNotTaken) add(part_.free[i]);
     }
-    for (std::size_t i = 0; i < others; ++i) add(others_[i]);
+    for (std::size_t i = 0; i < others; ++i) add(part_.others[i]);
     const auto place = seen_.try_emplace(key, kNone).first;
     for (std::uint32_t i = place->second; i != kNone; i = beginnings_[i].previous) {
       if (std::equal(now_.begin(), now_.end(), times_.begin() + beginnings_[i].times, std::greater_equal<>()))
@@ -379,18 +308,18 @@ class Windows {
   }
 
   // The rest of the order behind the part, as far as it can still be better.
-  void finish(const Bound& bound) {
+  void finish(const WindowBound::Ends& bound) {
     Level& level = levels_.back();
     sweep_.mark(level.mark);
-    Bound& next = level.bound;
+    WindowBound::Ends& next = level.bound;
     next = bound;
-    for (std::size_t p = end_; p < n_ && next.sum < cutoff_; ++p) take(plan_.order[p], next);
+    for (std::size_t p = part_.end; p < n_ && next.sum < cutoff_; ++p) take(plan_.order[p], next);
     sweep_.undo(level.mark);
     if (next.sum >= cutoff_) return;
     cutoff_ = next.sum * (1 - 1e-10);
     best_order_ = taken_;
     best_devices_.clear();
-    for (const OpId op : free_) best_devices_.push_back(plan_.assignment[op.index()]);
+    for (const OpId op : part_.free) best_devices_.push_back(plan_.assignment[op.index()]);
   }
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "solve/latency/calls_layer.h"
@@ -21,25 +22,7 @@ namespace allot {
 class CallKeys {
  public:
   // Items [lo, hi).
-  CallKeys(const CallItems& items, std::uint32_t lo, std::uint32_t hi) : items_(items), lo_(lo), hi_(hi) {
-    net_index_.assign(items_.netCount(), CallItems::kNone);
-    for (std::uint32_t net = 0; net < items_.netCount(); ++net) {
-      const auto consumers = items_.net_consumers[net];
-      if (items_.net_producer[net] >= hi_ || consumers.empty() || consumers.back() < lo_) continue;
-      net_index_[net] = static_cast<std::uint32_t>(nets.size());
-      nets.push_back(net);
-    }
-    tie_index_.assign(items_.tie_count, CallItems::kNone);
-    for (std::uint32_t t = 0; t < items_.tie_count; ++t) {
-      const auto row = items_.tie_items[t];
-      if (row.front() >= hi_ || row.back() < lo_) continue;
-      tie_index_[t] = static_cast<std::uint32_t>(ties.size());
-      ties.push_back(t);
-    }
-    ideal_words_ = (hi_ - lo_ + 63) / 64;
-    net_words_ = (nets.size() * 2 + 63) / 64;
-    words = 1 + ideal_words_ + net_words_ + (ties.size() + 15) / 16;
-  }
+  CallKeys(const CallItems& items, std::uint32_t lo, std::uint32_t hi);
 
   std::vector<std::uint32_t> nets;  // with an end in the module or across it
   std::vector<std::uint32_t> ties;  // units of several items that touch the module
@@ -92,27 +75,18 @@ class CallKeys {
   static std::int32_t poolOfGroup(const std::uint64_t* key, std::size_t group) {
     return static_cast<std::int32_t>(groupAt(key, group) >> 4);
   }
+  // Of a call that closes: binds its units that are not complete to a group, to go on in a later call of the
+  // accelerator. The group; kMostCallGroups where there is no such unit or all groups are taken; nothing
+  // where the accelerator has had its `most_calls`.
+  std::optional<std::size_t> putAside(std::uint64_t* key, std::uint32_t most_calls) const;
+  // Of an item that joins the open call (the `calls`-th of an accelerator of the pool): binds its unit to the
+  // call, with the group that the unit was put aside in. The group, whose calls are added to `calls`;
+  // kMostCallGroups where there is none; nothing where that accelerator is of another pool or has had its
+  // calls.
+  std::optional<std::size_t> takeUp(std::uint64_t* key, std::uint32_t tie, std::size_t pool,
+                                    std::uint32_t& calls, std::uint32_t most_calls) const;
   // Numbers the groups by their first units and drops those without; which one became which.
-  std::array<std::uint8_t, kMostCallGroups> arrangeGroups(std::uint64_t* key) const {
-    std::array<std::uint8_t, kMostCallGroups> was{};
-    std::array<std::uint32_t, kMostCallGroups> now, what{};
-    was.fill(kMostCallGroups);
-    now.fill(kLoose);
-    std::size_t count = 0;
-    for (const std::uint32_t tie : ties) {
-      const std::uint32_t to = bindingOf(key, tie);
-      if (to < kFirstGroup || to == kLoose) continue;
-      const std::size_t group = to - kFirstGroup;
-      if (now[group] == kLoose) {
-        what[count] = groupAt(key, group);
-        was[count] = static_cast<std::uint8_t>(group);
-        now[group] = static_cast<std::uint32_t>(count++);
-      }
-      bind(key, tie, now[group] + kFirstGroup);
-    }
-    for (std::size_t g = 0; g < kMostCallGroups; ++g) setGroup(key, g, what[g] & 15, what[g] >> 4);
-    return was;
-  }
+  std::array<std::uint8_t, kMostCallGroups> arrangeGroups(std::uint64_t* key) const;
   bool isLive(const std::uint64_t* key, std::uint32_t net) const {
     const auto consumers = items_.net_consumers[net];
     return std::any_of(consumers.begin(), consumers.end(), [&](std::uint32_t c) { return !holds(key, c); });

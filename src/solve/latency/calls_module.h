@@ -1,17 +1,15 @@
 // Every useful way through one module of a subgraph-calls problem, by labels over ideals.
 //
 // Problem: the items between two cuts (items that all others precede or follow, and no unit goes beyond),
-// entered with nothing running
-// ("closed") or inside a call that goes on ("open"). Find all exits that no other exit beats: accelerators
-// used, time added, bytes of the open call. Method: the items of any plan can be listed so that each call is
-// a run of the list; so a plan is a walk that adds one item at a time to an ideal: on the cpu, as the first
-// of a new call, or to the open call, and that closes calls. State: the ideal, whether a call is open, and
-// what that call holds or has fetched of the nets that still have consumers outside the ideal. Label:
+// entered with nothing running ("closed") or inside a call that goes on ("open"). Find all exits that no
+// other exit beats: accelerators used, time added, bytes of the open call. Method: the items of any plan can
+// be listed so that each call is a run of the list; so a plan is a walk that adds one item at a time to an
+// ideal: on the cpu, as the first of a new call, or to the open call, and that closes calls. State: the
+// ideal, whether a call is open, what that call holds or has fetched of the nets that still have consumers
+// outside the ideal, and which units that are not complete share an accelerator (calls_key.h). Label:
 // accelerators used, least time of the exit so far, times of items that something outside the ideal waits
-// for, and for the open call its end, duration and bytes. Times that cannot matter are raised or dropped so
-// that equal futures look equal; of the labels of a state only those that no other one beats in everything go
-// on. A label whose least exit time is no better than the cpu alone
-// (`local`) or than the best plan known (`limit`) is dropped.
+// for, and for the open call its end, duration and bytes. Of the labels of a state only those go on that no
+// other one beats in everything and that can still lead to an exit below the limits (calls_labels.h).
 // Guarantee: when complete, no exit that some best plan below the limit needs is missing. With a beam it is a
 // heuristic. Complexity: labels x candidates x frontier; labels can grow exponentially in wide modules.
 // When time, labels or memory run out: not complete.

@@ -1,7 +1,6 @@
 // Annealing of schedules: (device of each unit, topological order of the ops), decoded by the sweep.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "allot/evaluate.h"
 #include "evaluate/live_memory.h"
@@ -23,12 +22,7 @@ class ScheduleChain {
         live_(problem.modes.memory == MemoryModel::kLive),
         state_(problem, start.assignment) {
     const Plan timed = start.start.size() == problem.opCount() ? start : evaluate(problem, start).plan;
-    const auto topological = problem.graph.topologicalOrder();
-    std::vector<OpId> order(topological.begin(), topological.end());
-    std::stable_sort(order.begin(), order.end(),
-                     [&](OpId a, OpId b) { return timed.start[a.index()] < timed.start[b.index()]; });
-    // A zero-time op may start with its producer: restore precedence among equal starts.
-    state_.setOrder(repaired(order));
+    state_.setOrder(orderOfStarts(problem, timed));
   }
 
   double value() { return valueOf(); }
@@ -74,36 +68,6 @@ class ScheduleChain {
   bool feasible_ = true;
   OrderedPlan state_;
   Plan scratch_;
-
-  std::vector<OpId> repaired(const std::vector<OpId>& order) const {
-    std::vector<std::uint32_t> waiting(problem_.opCount());
-    std::vector<std::uint8_t> listed(problem_.opCount(), 0);
-    for (std::size_t i = 0; i < waiting.size(); ++i)
-      waiting[i] = static_cast<std::uint32_t>(problem_.graph.inputs(OpId(i)).size());
-    std::vector<OpId> fixed;
-    fixed.reserve(order.size());
-    // An op is listed when its turn has come and its producers are listed; late producers pull their
-    // consumers along.
-    std::vector<std::uint8_t> due(problem_.opCount(), 0);
-    std::vector<OpId> stack;
-    for (const OpId next : order) {
-      due[next.index()] = 1;
-      if (waiting[next.index()] == 0) stack.push_back(next);
-      while (!stack.empty()) {
-        const OpId op = stack.back();
-        stack.pop_back();
-        if (listed[op.index()]) continue;
-        listed[op.index()] = 1;
-        fixed.push_back(op);
-        for (const TensorId tensor : problem_.graph.outputs(op)) {
-          for (const OpId consumer : problem_.graph.consumers(tensor)) {
-            if (--waiting[consumer.index()] == 0 && due[consumer.index()]) stack.push_back(consumer);
-          }
-        }
-      }
-    }
-    return fixed;
-  }
 
   // The objective, made dearer by memory above the limits: tight packings are only reached through states
   // that do not fit.

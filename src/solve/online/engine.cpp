@@ -45,6 +45,7 @@ bool EngineState::canStart(const Activity& activity) const {
 void EngineState::start(const Activity& activity) {
   if (!canStart(activity))
     return;  // where ends are reported, what it waits for is late; the next plan sees to it
+  keepJob(activity.job);
   Job& job = world.jobs[activity.job];
   const OpId op = world.planOf(job).ops[activity.item];
   Run& run = job.runs[activity.item];
@@ -75,6 +76,7 @@ void EngineState::startSend(const Activity& activity) {
   const std::uint32_t producer = model.producer[activity.item];
   if (job.runs[producer].state != RunState::kDone) return;
   if (job.there[activity.item * devices + activity.from.index()] > activity.start) return;
+  keepJob(activity.job);
   job.there[activity.item * devices + activity.to.index()] = activity.end;
   if (activity.end > activity.start) {
     double& send = world.devices[activity.from.index()].sending_until;
@@ -91,6 +93,7 @@ void EngineState::startSend(const Activity& activity) {
 
 void EngineState::end(std::size_t index, double time) {
   const Activity run = world.running[index];
+  keepJob(run.job);
   world.running.erase(world.running.begin() + static_cast<std::ptrdiff_t>(index));
   Job& job = world.jobs[run.job];
   const ModelPlan& model = world.planOf(job);
@@ -154,6 +157,42 @@ void EngineState::advance(double time) {
   if (time < kNever) world.now = std::max(world.now, time);
 }
 
+Before EngineState::begin() const {
+  return {world.now, value,         world.devices,    world.open_jobs, world.running, world.sending,
+          {},        next_activity, decisions.size(), replans.size(),  closed,        {}};
+}
+
+void EngineState::keepJob(std::uint32_t job) {
+  if (before_ != nullptr) before_->jobs.try_emplace(job, world.jobs[job]);
+}
+
+void EngineState::keepPlan() {
+  if (before_ == nullptr || before_->planned) return;
+  before_->planned = {activities, order, last_held, unplanned, priced, holding};
+  for (const std::uint32_t job : world.open_jobs) keepJob(job);
+}
+
+void EngineState::takeBack(Before before) {
+  world.now = before.now;
+  value = before.value;
+  world.devices = std::move(before.devices);
+  world.open_jobs = std::move(before.open_jobs);
+  world.running = std::move(before.running);
+  world.sending = std::move(before.sending);
+  for (auto& [number, job] : before.jobs) world.jobs[number] = std::move(job);
+  next_activity = before.next_activity;
+  decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(before.decisions), decisions.end());
+  replans.erase(replans.begin() + static_cast<std::ptrdiff_t>(before.replans), replans.end());
+  closed = before.closed;
+  if (!before.planned) return;
+  activities = std::move(before.planned->activities);
+  order = std::move(before.planned->order);
+  last_held = std::move(before.planned->last_held);
+  unplanned = before.planned->unplanned;
+  priced = before.planned->priced;
+  holding = before.planned->holding;
+}
+
 // Jobs wait outside the plan, and it has room for them.
 bool EngineState::wantsMore() const {
   if (unplanned == 0) return false;
@@ -163,6 +202,7 @@ bool EngineState::wantsMore() const {
 ReplanReport EngineState::replan() {
   const double begin = cpuSeconds();
   ReplanReport report;
+  keepPlan();
   FuturePlan plan = planner.plan(order, report.kept_value);
   priced += plan.priced;
   for (const std::uint32_t j : order) world.jobs[j].planned = false;

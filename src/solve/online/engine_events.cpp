@@ -81,18 +81,20 @@ Result<void> EngineState::checkEnd(const OnlineEvent& event) const {
                     "report the end of what runs, once");
   };
   if (run.state == RunState::kDone) return refuse("has ended before");
-  if (run.state == RunState::kWaiting && !(job.planned && run.start < event.time))
-    return refuse("has not started");
-  if (!world.options.ends_reported && run.end <= event.time) return refuse("has ended before, as predicted");
+  if (run.state != RunState::kRunning) return refuse("has not started");
   return {};
 }
 
-Result<void> EngineState::check(const OnlineEvent& event) const {
-  if (!(event.time >= 0 && event.time <= kMaxSeconds))
-    return badInput("time", "not a time", "use seconds from 0 on");
-  if (event.time < world.now)
-    return badInput("time", fmt::format("{} is before {}, where the last event was", event.time, world.now),
+Result<void> EngineState::checkTime(double time) const {
+  if (!(time >= 0 && time <= kMaxSeconds)) return badInput("time", "not a time", "use seconds from 0 on");
+  if (time < world.now)
+    return badInput("time", fmt::format("{} is before {}, where the last event was", time, world.now),
                     "sort the events by time");
+  return {};
+}
+
+// Of an event that happens now.
+Result<void> EngineState::check(const OnlineEvent& event) const {
   const auto device_known = event.device.valid() && event.device.index() < world.devices.size();
   switch (event.kind) {
     case EventKind::kArrive:
@@ -133,11 +135,26 @@ Result<void> EngineState::check(const OnlineEvent& event) const {
   return badInput("event", "unknown event", "see docs/formats/events.md");
 }
 
-Result<void> EngineState::apply(const OnlineEvent& event) {
-  ALLOT_CHECK(check(event));
+// Brings the world to the time of an event that makes sense then.
+Result<void> EngineState::passTimeFor(const OnlineEvent& event) {
+  ALLOT_CHECK(checkTime(event.time));
+  if (!job_of.contains(event.job)) {
+    // No job that is here takes part, so that time makes no difference.
+    ALLOT_CHECK(check(event));
+    advance(event.time);
+    return {};
+  }
+  Before before = begin();
+  before_ = &before;
   advance(event.time);
-  // What the event names may have ended on the way.
-  ALLOT_CHECK(check(event));
+  before_ = nullptr;
+  auto sensible = check(event);
+  if (!sensible) takeBack(std::move(before));
+  return sensible;
+}
+
+Result<void> EngineState::apply(const OnlineEvent& event) {
+  ALLOT_CHECK(passTimeFor(event));
   switch (event.kind) {
     case EventKind::kArrive:
       arrive(event);
@@ -165,11 +182,6 @@ Result<void> EngineState::apply(const OnlineEvent& event) {
       const auto run =
           std::find_if(world.running.begin(), world.running.end(),
                        [&](const Activity& activity) { return activity.job == j && activity.item == op; });
-      if (run == world.running.end())
-        return badInput("op",
-                        fmt::format("op \"{}\" of job \"{}\" has not started",
-                                    world.problem.graph.op_name[event.op.index()], event.job),
-                        "report the end of what runs, once");
       end(static_cast<std::size_t>(run - world.running.begin()), event.time);
       break;
     }

@@ -1,6 +1,8 @@
 // The parts behind OnlineEngine: time (engine.cpp) and events (engine_events.cpp) change one state.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +13,28 @@
 
 namespace allot {
 namespace online {
+
+// What the passing of time changes, as it was before. Whether an event makes sense is often known at its own
+// time only, and a refused one must not have let time pass. Jobs are kept when they are first touched, and
+// the plan when it is replaced, so that this costs no more than what happens. The planner's queues are not
+// kept: each plan brings them up to the state it is made from.
+struct Before {
+  double now, value;
+  std::vector<DeviceState> devices;
+  std::vector<std::uint32_t> open_jobs;
+  std::vector<Activity> running, sending;
+  std::map<std::uint32_t, Job> jobs;
+  std::size_t next_activity, decisions, replans;
+  bool closed;
+
+  struct Planned {
+    std::vector<Activity> activities;
+    std::vector<std::uint32_t> order, last_held;
+    std::size_t unplanned, priced;
+    bool holding;
+  };
+  std::optional<Planned> planned;
+};
 
 struct EngineState {
   World world;
@@ -37,6 +61,8 @@ struct EngineState {
   Result<void> apply(const OnlineEvent& event);
 
  private:
+  Before* before_ = nullptr;  // where changes are noted
+
   static double cpuSeconds();
   void note(DecisionKind kind, std::uint32_t job, OpId op, DeviceId device, std::string why);
   bool canStart(const Activity& activity) const;
@@ -45,7 +71,13 @@ struct EngineState {
   void end(std::size_t index, double time);
   void close(std::uint32_t index, double time);
   bool wantsMore() const;
+  Result<void> passTimeFor(const OnlineEvent& event);
+  Before begin() const;
+  void takeBack(Before before);
+  void keepJob(std::uint32_t job);
+  void keepPlan();
 
+  Result<void> checkTime(double time) const;
   Result<void> checkArrival(const OnlineEvent& event) const;
   Result<void> checkEnd(const OnlineEvent& event) const;
   Result<std::uint32_t> openJob(const OnlineEvent& event) const;
