@@ -78,6 +78,7 @@ class Decoder {
   Schedule record(const Sequence& sequence);
 
  private:
+  friend class Lanes;
   static constexpr std::size_t kGaps = 4;
   struct Input {
     std::uint32_t producer, net;

@@ -1,0 +1,76 @@
+// Several changes of one sequence valued in a single pass: the screen in front of the decoder.
+//
+// Problem: most of what a search proposes is no good, and the decoder values one proposal at a time.
+// Method: up to kLanes proposals, all made from the decoder's accepted sequence, are lanes of one sweep over
+// the order: every time is an array with one entry by lane, so that one vector instruction serves several
+// proposals. An op that a lane runs elsewhere, reads from elsewhere or takes at another place is done lane by
+// lane; all others, nearly all, are done for all lanes at once. Ports only append here: no idle times.
+// Guarantee: without ports a lane is worth exactly what `Decoder::tryChange` says, infinity above its limit.
+// With ports it is an estimate, to be compared with `base`, the estimate of the accepted sequence. The
+// decoder decides in any case. Complexity: O(ops + edges) behind the last checkpoint before the first change,
+// for all lanes together; it ends early where every lane exceeds its limit or is as accepted again.
+#pragma once
+
+#include <array>
+
+#include "solve/latency/decoder.h"
+#include "solve/latency/neighbourhood.h"
+
+namespace allot {
+
+class Lanes {
+ public:
+  static constexpr std::uint32_t kLanes = 8;
+
+  // The decoder must outlive this.
+  Lanes(const ScheduleModel& model, const Decoder& decoder);
+
+  // Forgets all proposals.
+  void clear();
+  // Adds a proposal to be kept only up to a limit; at most `room` of them.
+  void add(const Move& move, double limit);
+  std::uint32_t room() const { return kLanes - first_lane_; }
+  std::uint32_t count() const { return used_ - first_lane_; }
+  // Values all of them.
+  void run(const Sequence& accepted);
+  double value(std::uint32_t proposal) const { return value_[first_lane_ + proposal]; }
+  double base() const { return value_[0]; }
+
+ private:
+  struct alignas(64) Times {
+    std::array<double, kLanes> at;
+  };
+  struct Insert {
+    std::uint32_t position, lane, op;  // taken before the op that stands there
+  };
+  struct Sent {
+    std::uint32_t run = 0;    // the sweep that looked at it last
+    std::uint32_t lanes = 0;  // a bit by lane: sent already
+    Times time;
+  };
+  const ScheduleModel& model_;
+  const Decoder& decoder_;
+  std::uint32_t first_lane_;  // with ports lane 0 is the accepted sequence
+  std::uint32_t used_ = 0, run_ = 0;
+  std::uint32_t from_ = 0, start_ = 0;
+  const Sequence* accepted_ = nullptr;
+  std::array<double, kLanes> limit_, value_;
+  std::array<std::uint32_t, kLanes> until_;
+  std::vector<std::uint32_t> differs_;                     // by op: lanes in which it is not as accepted
+  std::vector<std::uint32_t> absent_;                      // by op: lanes that take it at another place
+  std::vector<std::array<std::uint32_t, kLanes>> device_;  // by op, where it differs
+  std::vector<std::uint32_t> touched_, moved_;             // ops with a mark above
+  std::vector<Insert> inserts_;
+  std::vector<Times> end_, free_, port_;
+  std::vector<Sent> sent_;  // [net * devices + device] where nets are shared
+  Times late_;              // largest end plus tail by lane
+
+  void mark(std::uint32_t op, std::uint32_t lane);
+  Sent& sentOf(std::uint32_t net, std::uint32_t to);
+  double endOf(std::uint32_t op, std::uint32_t lane) const;
+  void stepAll(std::uint32_t op);
+  void stepLane(std::uint32_t op, std::uint32_t lane);
+  std::uint32_t joined(std::uint32_t position, std::uint32_t open) const;
+};
+
+}  // namespace allot
