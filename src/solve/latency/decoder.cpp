@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <cstdlib>
 
 namespace allot {
 namespace {
@@ -296,7 +297,8 @@ double Decoder::windowValue(const Sequence& sequence) const {
   for (const double time : free_) free += time;
   const std::uint32_t last = std::min(stop_, 2 * stride_);
   for (std::uint32_t p = stop_ - last; p < stop_; ++p) ends += end_[sequence.order[p]];
-  return free / static_cast<double>(devices_) + ends / last;
+  static const double lam = getenv("WL") ? atof(getenv("WL")) : 0;
+  return free / static_cast<double>(devices_) + ends / last + lam * *std::max_element(free_.begin(), free_.end());
 }
 
 void Decoder::setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop) {

@@ -1,6 +1,7 @@
 #include "solve/latency/lanes.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace allot {
 namespace {
@@ -11,9 +12,8 @@ constexpr std::uint32_t kLookEvery = 16;  // positions between two looks at the 
 
 }  // namespace
 
-Lanes::Lanes(const ScheduleModel& model, const Decoder& decoder)
-    : model_(model),
-      decoder_(decoder),
+Lanes::Lanes(Decoder& decoder)
+    : decoder_(decoder),
       first_lane_(decoder.ports_ ? 1 : 0),
       differs_(decoder.opCount(), 0),
       absent_(decoder.opCount(), 0),
@@ -34,6 +34,7 @@ void Lanes::clear() {
   used_ = first_lane_;
   from_ = UINT32_MAX;
   limit_.fill(kInfinity);
+  wait_.fill(0);
   until_.fill(0);
 }
 
@@ -49,7 +50,7 @@ void Lanes::add(const Move& move, double limit) {
   const std::uint32_t lane = used_++;
   limit_[lane] = limit;
   from_ = std::min(from_, move.from);
-  until_[lane] = move.until;
+  wait_[lane] = until_[lane] = move.until;
   for (const auto& [op, device] : move.placed) {
     mark(op, lane);
     device_[op][lane] = device;
@@ -65,7 +66,7 @@ void Lanes::add(const Move& move, double limit) {
 }
 
 inline double Lanes::endOf(std::uint32_t op, std::uint32_t lane) const {
-  return accepted_->position[op] < start_ ? decoder_.end_[op] : end_[op].at[lane];
+  return accepted_->position[op] < start_ ? decoder_.end_[op] : end_[op].at(lane);
 }
 
 // What has been sent before the sweep, for all lanes alike, is in the decoder.
@@ -78,7 +79,7 @@ inline Lanes::Sent& Lanes::sentOf(std::uint32_t net, std::uint32_t to) {
   if (arrival.setter != Decoder::kNobody && accepted_->device[arrival.setter] == to &&
       accepted_->position[arrival.setter] < start_) {
     sent.lanes = kAllLanes;
-    sent.time.at.fill(arrival.time);
+    sent.time = LaneTimes(arrival.time);
   }
   return sent;
 }
@@ -106,100 +107,130 @@ void Lanes::stepLane(std::uint32_t op, std::uint32_t lane) {
     }
     Sent* sent = decoder_.shared_ ? &sentOf(input.net, to) : nullptr;
     if (sent != nullptr && (sent->lanes >> lane & 1)) {
-      ready = std::max(ready, sent->time.at[lane]);
+      ready = std::max(ready, sent->time.at(lane));
       continue;
     }
-    double &send = port_[from].at[lane], &receive = port_[decoder_.receive_offset_ + to].at[lane];
-    const double there = std::max({end, send, receive}) + seconds;
-    send = receive = there;
+    LaneTimes &send = port_[from], &receive = port_[decoder_.receive_offset_ + to];
+    const double there = std::max({end, send.at(lane), receive.at(lane)}) + seconds;
+    send.set(lane, there);
+    receive.set(lane, there);
     ready = std::max(ready, there);
     if (sent != nullptr) {
       sent->lanes |= 1u << lane;
-      sent->time.at[lane] = there;
+      sent->time.set(lane, there);
     }
   }
   const std::size_t at = op * decoder_.devices_ + to;
   const double seconds = decoder_.seconds_[at];
   double end = ready;
   if (seconds != 0) {
-    end = std::max(ready, free_[to].at[lane]) + seconds;
-    free_[to].at[lane] = end + decoder_.launch_[to];
+    end = std::max(ready, free_[to].at(lane)) + seconds;
+    free_[to].set(lane, end + decoder_.launch_[to]);
   }
-  end_[op].at[lane] = end;
-  late_.at[lane] = std::max(late_.at[lane], end + decoder_.tail_[at]);
+  end_[op].set(lane, end);
+  late_.set(lane, std::max(late_.at(lane), end + (accepted_->position[op] < known_ ? decoder_.tail_[at] : decoder_.rest_[op])));
 }
 
 void Lanes::stepAll(std::uint32_t op) {
   const std::uint32_t to = accepted_->device[op];
-  Times ready;
-  ready.at.fill(0);
+  LaneTimes ready(0);
   for (std::uint32_t i = decoder_.input_begin_[op]; i < decoder_.input_begin_[op + 1]; ++i) {
     const Decoder::Input& input = decoder_.inputs_[i];
     const std::uint32_t from = accepted_->device[input.producer];
     const double seconds = from == to ? 0 : decoder_.transferSeconds(input, from, to);
-    Times& end = end_[input.producer];
-    if (accepted_->position[input.producer] < start_) end.at.fill(decoder_.end_[input.producer]);
-    if (!decoder_.ports_ || seconds == 0) {
-      for (std::uint32_t l = 0; l < kLanes; ++l) ready.at[l] = std::max(ready.at[l], end.at[l] + seconds);
+    LaneTimes there = accepted_->position[input.producer] < start_ ? LaneTimes(decoder_.end_[input.producer])
+                                                                   : end_[input.producer];
+    if (seconds == 0 || !decoder_.ports_) {
+      there += seconds;
+      ready.raise(there);
       continue;
     }
-    Times &send = port_[from], &receive = port_[decoder_.receive_offset_ + to];
     Sent* sent = decoder_.shared_ ? &sentOf(input.net, to) : nullptr;
     if (sent == nullptr || sent->lanes == 0) {
-      Times there;
-      for (std::uint32_t l = 0; l < kLanes; ++l)
-        there.at[l] = std::max(std::max(end.at[l], send.at[l]), receive.at[l]) + seconds;
-      send = receive = there;
-      for (std::uint32_t l = 0; l < kLanes; ++l) ready.at[l] = std::max(ready.at[l], there.at[l]);
-      if (sent != nullptr) {
-        sent->lanes = kAllLanes;
-        sent->time = there;
-      }
+      LaneTimes &send = port_[from], &receive = port_[decoder_.receive_offset_ + to];
+      there.raise(send);
+      there.raise(receive);
+      there += seconds;
+      send = there;
+      receive = there;
+      ready.raise(there);
+      if (sent == nullptr) continue;
+      sent->lanes = kAllLanes;
+      sent->time = there;
       continue;
     }
-    for (std::uint32_t l = 0; sent->lanes != kAllLanes && l < kLanes; ++l) {
-      if (sent->lanes >> l & 1) continue;
-      const double there = std::max({end.at[l], send.at[l], receive.at[l]}) + seconds;
-      send.at[l] = receive.at[l] = sent->time.at[l] = there;
-    }
-    sent->lanes = kAllLanes;
-    for (std::uint32_t l = 0; l < kLanes; ++l) ready.at[l] = std::max(ready.at[l], sent->time.at[l]);
+    if (sent->lanes != kAllLanes) sendRest(*sent, input.producer, from, to, seconds);
+    ready.raise(sent->time);
   }
   const std::size_t at = op * decoder_.devices_ + to;
-  const double seconds = decoder_.seconds_[at], tail = decoder_.tail_[at];
-  if (seconds != 0) {
-    Times& free = free_[to];
-    const double launch = decoder_.launch_[to];
-    for (std::uint32_t l = 0; l < kLanes; ++l) ready.at[l] = std::max(ready.at[l], free.at[l]) + seconds;
-    for (std::uint32_t l = 0; l < kLanes; ++l) free.at[l] = ready.at[l] + launch;
+  if (const double seconds = decoder_.seconds_[at]; seconds != 0) {
+    ready.raise(free_[to]);
+    ready += seconds;
+    LaneTimes free = ready;
+    free += decoder_.launch_[to];
+    free_[to] = free;
   }
   end_[op] = ready;
-  for (std::uint32_t l = 0; l < kLanes; ++l) late_.at[l] = std::max(late_.at[l], ready.at[l] + tail);
+  ready += accepted_->position[op] < known_ ? decoder_.tail_[at] : decoder_.rest_[op];
+  late_.raise(ready);
+}
+
+// Sends a net in the lanes that have not yet done so.
+void Lanes::sendRest(Sent& sent, std::uint32_t producer, std::uint32_t from, std::uint32_t to, double seconds) {
+  LaneTimes &send = port_[from], &receive = port_[decoder_.receive_offset_ + to];
+  for (std::uint32_t l = 0; l < kLanes; ++l) {
+    if (sent.lanes >> l & 1) continue;
+    const double there = std::max({endOf(producer, l), send.at(l), receive.at(l)}) + seconds;
+    send.set(l, there);
+    receive.set(l, there);
+    sent.time.set(l, there);
+  }
+  sent.lanes = kAllLanes;
 }
 
 // Of the open lanes, those of which the rest of the order can see nothing any more.
-std::uint32_t Lanes::joined(std::uint32_t position, std::uint32_t open) const {
+std::uint32_t Lanes::joined(std::uint32_t position, std::uint32_t open) {
   const std::uint32_t block = position / decoder_.stride_;
   const Decoder::Checkpoint& checkpoint = decoder_.checkpoints_[2 * block + decoder_.copy_[block]];
+  std::uint32_t same = 0;
   for (std::uint32_t l = 0; l < used_; ++l) {
-    if (position <= until_[l]) open &= ~(1u << l);
-  }
-  for (std::uint32_t d = 0; d < decoder_.devices_ && open != 0; ++d) {
-    for (std::uint32_t l = 0; l < used_; ++l) {
-      if (free_[d].at[l] != checkpoint.free[d]) open &= ~(1u << l);
+    if ((open >> l & 1) == 0 || position <= wait_[l]) continue;
+    bool equal = true;
+    for (std::uint32_t d = 0; d < decoder_.devices_ && equal; ++d)
+      equal = free_[d].at(l) == checkpoint.free[d];
+    for (std::uint32_t p = position; equal && p-- > start_;) {
+      const std::uint32_t op = accepted_->order[p];
+      if (decoder_.last_use_[op] + 1 < position || end_[op].at(l) == decoder_.end_[op]) continue;
+      wait_[l] = decoder_.last_use_[op] + 1;
+      equal = false;
     }
+    if (equal) same |= 1u << l;
   }
-  for (std::uint32_t p = position; p-- > start_ && open != 0;) {
-    const std::uint32_t op = accepted_->order[p];
-    if (decoder_.last_use_[op] + 1 < position) continue;
-    for (std::uint32_t l = 0; l < used_; ++l) {
-      if (end_[op].at[l] != decoder_.end_[op]) open &= ~(1u << l);
-    }
-  }
-  return open;
+  return same;
 }
 
-void Lanes::run(const Sequence& accepted) {
+// How far the lanes have come at the end of the decoder's window, valued as the decoder does.
+void Lanes::valueWindow() {
+  double devices = static_cast<double>(decoder_.devices_);
+  const std::uint32_t stop = decoder_.stop_, last = std::min(stop, 2 * decoder_.stride_);
+  LaneTimes free(0), ends(0);
+  LaneTimes most(0);
+  static const double lam = getenv("WL") ? atof(getenv("WL")) : 0;
+  for (const LaneTimes& time : free_) free += time, most.raise(time);
+  for (std::uint32_t p = stop - last; p < stop; ++p) {
+    const std::uint32_t op = accepted_->order[p];
+    if (p < start_)
+      ends += decoder_.end_[op];
+    else
+      ends += end_[op];
+  }
+  for (std::uint32_t l = 0; l < used_; ++l) {
+    const double value = free.at(l) / devices + ends.at(l) / last + lam * most.at(l);
+    if (value <= limit_[l]) value_[l] = value;
+  }
+}
+
+void Lanes::run(const Sequence& accepted, std::uint32_t ahead) {
   accepted_ = &accepted;
   if (++run_ == 0) {
     for (Sent& sent : sent_) sent.run = 0;
@@ -208,21 +239,29 @@ void Lanes::run(const Sequence& accepted) {
   std::sort(inserts_.begin(), inserts_.end(), [](const Insert& a, const Insert& b) {
     return a.position != b.position ? a.position < b.position : a.lane < b.lane;
   });
-  const std::uint32_t n = decoder_.stop_, stride = decoder_.stride_;
+  const std::uint32_t stride = decoder_.stride_;
+  std::uint32_t n = decoder_.stop_;
+  known_ = n;
+  if (!decoder_.windowed_) {
+    const std::uint32_t until = *std::max_element(until_.begin(), until_.end());
+    decoder_.findRest(accepted, until);
+    known_ = std::max(until, decoder_.rest_from_ * stride);
+    if (n - until > ahead) n = until + ahead;
+  }
   std::uint32_t block = from_ / stride;
   const Decoder::Checkpoint& start = decoder_.checkpoints_[2 * block + decoder_.copy_[block]];
   start_ = block * stride;
-  for (std::uint32_t d = 0; d < decoder_.devices_; ++d) free_[d].at.fill(start.free[d]);
-  for (std::size_t p = 0; p < start.port.size(); ++p) port_[p].at.fill(start.port[p].free);
-  late_.at.fill(start.largest);
+  for (std::uint32_t d = 0; d < decoder_.devices_; ++d) free_[d] = LaneTimes(start.free[d]);
+  for (std::size_t p = 0; p < start.port.size(); ++p) port_[p] = LaneTimes(start.port[p].free);
+  late_ = LaneTimes(start.largest);
+  value_.fill(kInfinity);
   std::uint32_t open = (1u << used_) - 1;
   std::size_t insert = 0;
   std::uint32_t position = start_;
-  value_.fill(kInfinity);
   while (open != 0) {
     const std::uint32_t stop = std::min({n, position + kLookEvery, (block + 1) * stride});
     for (; position < stop; ++position) {
-      for (; insert < inserts_.size() && inserts_[insert].position <= position; ++insert)
+      for (; insert < inserts_.size() && inserts_[insert].position == position; ++insert)
         stepLane(inserts_[insert].op, inserts_[insert].lane);
       const std::uint32_t op = accepted.order[position];
       if (differs_[op] == 0) {
@@ -233,26 +272,31 @@ void Lanes::run(const Sequence& accepted) {
         if ((absent_[op] >> l & 1) == 0) stepLane(op, l);
       }
     }
-    for (; insert < inserts_.size() && inserts_[insert].position <= position && position == n; ++insert)
-      stepLane(inserts_[insert].op, inserts_[insert].lane);
-    for (std::uint32_t l = 0; l < used_; ++l) {
-      if (late_.at[l] > limit_[l]) open &= ~(1u << l);
-    }
     if (position == n) break;
+    if (decoder_.windowed_) {
+      if (position == (block + 1) * stride) ++block;
+      continue;
+    }
+    for (std::uint32_t l = 0; l < used_; ++l) {
+      if (late_.at(l) > limit_[l]) open &= ~(1u << l);
+    }
     if (position != (block + 1) * stride) continue;
     ++block;
-    if (first_lane_ > 0) continue;
+    if (decoder_.ports_) continue;
     const std::uint32_t same = joined(position, open);
     for (std::uint32_t l = 0; l < used_; ++l) {
-      if (same >> l & 1) {
-        value_[l] = std::max(late_.at[l], decoder_.behind_[block]);
-        if (value_[l] > limit_[l]) value_[l] = kInfinity;
-      }
+      if ((same >> l & 1) == 0) continue;
+      const double value = std::max(late_.at(l), decoder_.behind_[block]);
+      if (value <= limit_[l]) value_[l] = value;
     }
     open &= ~same;
   }
+  // An op that was put behind all others.
+  for (; insert < inserts_.size() && position == n; ++insert)
+    stepLane(inserts_[insert].op, inserts_[insert].lane);
+  if (decoder_.windowed_) return valueWindow();
   for (std::uint32_t l = 0; l < used_; ++l) {
-    if (open >> l & 1) value_[l] = late_.at[l];
+    if ((open >> l & 1) && late_.at(l) <= limit_[l]) value_[l] = late_.at(l);
   }
 }
 

@@ -14,63 +14,63 @@
 #include <array>
 
 #include "solve/latency/decoder.h"
+#include "solve/latency/lane_times.h"
 #include "solve/latency/neighbourhood.h"
 
 namespace allot {
 
 class Lanes {
  public:
-  static constexpr std::uint32_t kLanes = 8;
+  static constexpr std::uint32_t kLanes = LaneTimes::kLanes;
 
   // The decoder must outlive this.
-  Lanes(const ScheduleModel& model, const Decoder& decoder);
+  explicit Lanes(Decoder& decoder);
 
   // Forgets all proposals.
   void clear();
   // Adds a proposal to be kept only up to a limit; at most `room` of them.
-  void add(const Move& move, double limit);
+  void add(const Move& move, double limit = std::numeric_limits<double>::infinity());
   std::uint32_t room() const { return kLanes - first_lane_; }
   std::uint32_t count() const { return used_ - first_lane_; }
   // Values all of them.
-  void run(const Sequence& accepted);
+  void run(const Sequence& accepted, std::uint32_t ahead = UINT32_MAX);
   double value(std::uint32_t proposal) const { return value_[first_lane_ + proposal]; }
-  double base() const { return value_[0]; }
+  double base() const { return decoder_.ports_ ? value_[0] : decoder_.value(); }
 
  private:
-  struct alignas(64) Times {
-    std::array<double, kLanes> at;
-  };
   struct Insert {
     std::uint32_t position, lane, op;  // taken before the op that stands there
   };
   struct Sent {
     std::uint32_t run = 0;    // the sweep that looked at it last
     std::uint32_t lanes = 0;  // a bit by lane: sent already
-    Times time;
+    LaneTimes time;
   };
-  const ScheduleModel& model_;
-  const Decoder& decoder_;
+  Decoder& decoder_;
   std::uint32_t first_lane_;  // with ports lane 0 is the accepted sequence
   std::uint32_t used_ = 0, run_ = 0;
-  std::uint32_t from_ = 0, start_ = 0;
+  std::uint32_t from_ = 0, start_ = 0, known_ = 0;
   const Sequence* accepted_ = nullptr;
   std::array<double, kLanes> limit_, value_;
   std::array<std::uint32_t, kLanes> until_;
+  std::array<std::uint32_t, kLanes> wait_;  // up to this position a lane cannot be as accepted again
   std::vector<std::uint32_t> differs_;                     // by op: lanes in which it is not as accepted
   std::vector<std::uint32_t> absent_;                      // by op: lanes that take it at another place
   std::vector<std::array<std::uint32_t, kLanes>> device_;  // by op, where it differs
   std::vector<std::uint32_t> touched_, moved_;             // ops with a mark above
   std::vector<Insert> inserts_;
-  std::vector<Times> end_, free_, port_;
+  std::vector<LaneTimes> end_, free_, port_;
   std::vector<Sent> sent_;  // [net * devices + device] where nets are shared
-  Times late_;              // largest end plus tail by lane
+  LaneTimes late_;             // largest end plus tail by lane
 
   void mark(std::uint32_t op, std::uint32_t lane);
   Sent& sentOf(std::uint32_t net, std::uint32_t to);
   double endOf(std::uint32_t op, std::uint32_t lane) const;
   void stepAll(std::uint32_t op);
+  void sendRest(Sent& sent, std::uint32_t producer, std::uint32_t from, std::uint32_t to, double seconds);
   void stepLane(std::uint32_t op, std::uint32_t lane);
-  std::uint32_t joined(std::uint32_t position, std::uint32_t open) const;
+  std::uint32_t joined(std::uint32_t position, std::uint32_t open);
+  void valueWindow();
 };
 
 }  // namespace allot
