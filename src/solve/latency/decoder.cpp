@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <cstdlib>
 
 namespace allot {
 namespace {
@@ -293,12 +292,14 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
 }
 
 double Decoder::windowValue(const Sequence& sequence) const {
-  double free = 0, ends = 0;
-  for (const double time : free_) free += time;
+  double free = 0, latest = 0, ends = 0;
+  for (const double time : free_) {
+    free += time;
+    latest = std::max(latest, time);
+  }
   const std::uint32_t last = std::min(stop_, 2 * stride_);
   for (std::uint32_t p = stop_ - last; p < stop_; ++p) ends += end_[sequence.order[p]];
-  static const double lam = getenv("WL") ? atof(getenv("WL")) : 0;
-  return free / static_cast<double>(devices_) + ends / last + lam * *std::max_element(free_.begin(), free_.end());
+  return free / static_cast<double>(devices_) + latest + ends / last;
 }
 
 void Decoder::setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop) {

@@ -58,8 +58,9 @@ class Decoder {
   // above the threshold. `accept` or `reject` must follow before the next call.
   double tryChange(const Sequence& sequence, std::uint32_t from, std::uint32_t until, double threshold);
   // From now on changes are decoded only up to position `stop`, a multiple of `stride` or the number of ops,
-  // and valued by how far the devices have come there: the mean of when they are free and of the last ends.
-  // What lies behind is decoded when a later window asks for it.
+  // and valued by how far the devices have come there: the mean of when they are free, the latest of these,
+  // so that no device is left behind the others, and the mean of the last ends. What lies behind is decoded
+  // when a later window asks for it.
   void setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop);
   std::uint32_t stride() const { return stride_; }
 

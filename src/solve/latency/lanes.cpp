@@ -1,7 +1,6 @@
 #include "solve/latency/lanes.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace allot {
 namespace {
@@ -128,7 +127,8 @@ void Lanes::stepLane(std::uint32_t op, std::uint32_t lane) {
     free_[to].set(lane, end + decoder_.launch_[to]);
   }
   end_[op].set(lane, end);
-  late_.set(lane, std::max(late_.at(lane), end + (accepted_->position[op] < known_ ? decoder_.tail_[at] : decoder_.rest_[op])));
+  late_.set(lane, std::max(late_.at(lane), end + (accepted_->position[op] < known_ ? decoder_.tail_[at]
+                                                                                   : decoder_.rest_[op])));
 }
 
 void Lanes::stepAll(std::uint32_t op) {
@@ -176,7 +176,8 @@ void Lanes::stepAll(std::uint32_t op) {
 }
 
 // Sends a net in the lanes that have not yet done so.
-void Lanes::sendRest(Sent& sent, std::uint32_t producer, std::uint32_t from, std::uint32_t to, double seconds) {
+void Lanes::sendRest(Sent& sent, std::uint32_t producer, std::uint32_t from, std::uint32_t to,
+                     double seconds) {
   LaneTimes &send = port_[from], &receive = port_[decoder_.receive_offset_ + to];
   for (std::uint32_t l = 0; l < kLanes; ++l) {
     if (sent.lanes >> l & 1) continue;
@@ -211,12 +212,13 @@ std::uint32_t Lanes::joined(std::uint32_t position, std::uint32_t open) {
 
 // How far the lanes have come at the end of the decoder's window, valued as the decoder does.
 void Lanes::valueWindow() {
-  double devices = static_cast<double>(decoder_.devices_);
+  const auto devices = static_cast<double>(decoder_.devices_);
   const std::uint32_t stop = decoder_.stop_, last = std::min(stop, 2 * decoder_.stride_);
-  LaneTimes free(0), ends(0);
-  LaneTimes most(0);
-  static const double lam = getenv("WL") ? atof(getenv("WL")) : 0;
-  for (const LaneTimes& time : free_) free += time, most.raise(time);
+  LaneTimes free(0), latest(0), ends(0);
+  for (const LaneTimes& time : free_) {
+    free += time;
+    latest.raise(time);
+  }
   for (std::uint32_t p = stop - last; p < stop; ++p) {
     const std::uint32_t op = accepted_->order[p];
     if (p < start_)
@@ -225,7 +227,7 @@ void Lanes::valueWindow() {
       ends += end_[op];
   }
   for (std::uint32_t l = 0; l < used_; ++l) {
-    const double value = free.at(l) / devices + ends.at(l) / last + lam * most.at(l);
+    const double value = free.at(l) / devices + latest.at(l) + ends.at(l) / last;
     if (value <= limit_[l]) value_[l] = value;
   }
 }

@@ -54,14 +54,14 @@ class Lanes {
   std::array<double, kLanes> limit_, value_;
   std::array<std::uint32_t, kLanes> until_;
   std::array<std::uint32_t, kLanes> wait_;  // up to this position a lane cannot be as accepted again
-  std::vector<std::uint32_t> differs_;                     // by op: lanes in which it is not as accepted
-  std::vector<std::uint32_t> absent_;                      // by op: lanes that take it at another place
+  std::vector<std::uint32_t> differs_;      // by op: lanes in which it is not as accepted
+  std::vector<std::uint32_t> absent_;       // by op: lanes that take it at another place
   std::vector<std::array<std::uint32_t, kLanes>> device_;  // by op, where it differs
   std::vector<std::uint32_t> touched_, moved_;             // ops with a mark above
   std::vector<Insert> inserts_;
   std::vector<LaneTimes> end_, free_, port_;
   std::vector<Sent> sent_;  // [net * devices + device] where nets are shared
-  LaneTimes late_;             // largest end plus tail by lane
+  LaneTimes late_;          // largest end plus tail by lane
 
   void mark(std::uint32_t op, std::uint32_t lane);
   Sent& sentOf(std::uint32_t net, std::uint32_t to);

@@ -156,8 +156,7 @@ void Neighbourhood::redo(const Move& move) {
   for (const auto& [op, device] : move.placed) place(op, device);
   if (!move.shifted) return;
   const auto [low, high] = room(move.shift_op);
-  if (move.shift_to >= low && move.shift_to <= high)
-    shift(sequence_.position[move.shift_op], move.shift_to);
+  if (move.shift_to >= low && move.shift_to <= high) shift(sequence_.position[move.shift_op], move.shift_to);
 }
 
 void Neighbourhood::findCritical(const Decoder& decoder) {
