@@ -13,36 +13,37 @@ class LaneTimes {
   static constexpr std::uint32_t kLanes = 8;
 
   LaneTimes() = default;
-  explicit LaneTimes(double time) : a_{time, time}, b_{time, time}, c_{time, time}, d_{time, time} {}
+  explicit LaneTimes(double time) : pairs_{{time, time}, {time, time}, {time, time}, {time, time}} {}
 
-  double at(std::uint32_t lane) const { return (&a_)[lane / 2][lane % 2]; }
-  void set(std::uint32_t lane, double time) { (&a_)[lane / 2][lane % 2] = time; }
+  double at(std::uint32_t lane) const { return pairs_[lane / 2][lane % 2]; }
+  void set(std::uint32_t lane, double time) { pairs_[lane / 2][lane % 2] = time; }
+  // Written out: loops over so few are not always unrolled, and then the times do not stay in registers.
   LaneTimes& operator+=(double seconds) {
-    a_ += seconds;
-    b_ += seconds;
-    c_ += seconds;
-    d_ += seconds;
+    pairs_[0] += seconds;
+    pairs_[1] += seconds;
+    pairs_[2] += seconds;
+    pairs_[3] += seconds;
     return *this;
   }
   LaneTimes& operator+=(const LaneTimes& other) {
-    a_ += other.a_;
-    b_ += other.b_;
-    c_ += other.c_;
-    d_ += other.d_;
+    pairs_[0] += other.pairs_[0];
+    pairs_[1] += other.pairs_[1];
+    pairs_[2] += other.pairs_[2];
+    pairs_[3] += other.pairs_[3];
     return *this;
   }
   // Each at least as late as the other's.
   LaneTimes& raise(const LaneTimes& other) {
-    a_ = a_ > other.a_ ? a_ : other.a_;
-    b_ = b_ > other.b_ ? b_ : other.b_;
-    c_ = c_ > other.c_ ? c_ : other.c_;
-    d_ = d_ > other.d_ ? d_ : other.d_;
+    pairs_[0] = pairs_[0] > other.pairs_[0] ? pairs_[0] : other.pairs_[0];
+    pairs_[1] = pairs_[1] > other.pairs_[1] ? pairs_[1] : other.pairs_[1];
+    pairs_[2] = pairs_[2] > other.pairs_[2] ? pairs_[2] : other.pairs_[2];
+    pairs_[3] = pairs_[3] > other.pairs_[3] ? pairs_[3] : other.pairs_[3];
     return *this;
   }
 
  private:
   typedef double Pair __attribute__((vector_size(16)));
-  Pair a_, b_, c_, d_;
+  Pair pairs_[kLanes / 2];
 };
 
 }  // namespace allot

@@ -5,13 +5,11 @@
 namespace allot {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kAllLanes = (1u << Lanes::kLanes) - 1;
-constexpr std::uint32_t kLookEvery = 16;  // positions between two looks at the limits
 
 }  // namespace
 
-Lanes::Lanes(Decoder& decoder)
+Lanes::Lanes(const Decoder& decoder)
     : decoder_(decoder),
       first_lane_(decoder.ports_ ? 1 : 0),
       differs_(decoder.opCount(), 0),
@@ -25,16 +23,11 @@ Lanes::Lanes(Decoder& decoder)
 }
 
 void Lanes::clear() {
-  for (const std::uint32_t op : touched_) differs_[op] = 0;
-  for (const std::uint32_t op : moved_) absent_[op] = 0;
+  for (const std::uint32_t op : touched_) differs_[op] = absent_[op] = 0;
   touched_.clear();
-  moved_.clear();
   inserts_.clear();
   used_ = first_lane_;
   from_ = UINT32_MAX;
-  limit_.fill(kInfinity);
-  wait_.fill(0);
-  until_.fill(0);
 }
 
 void Lanes::mark(std::uint32_t op, std::uint32_t lane) {
@@ -45,22 +38,18 @@ void Lanes::mark(std::uint32_t op, std::uint32_t lane) {
   differs_[op] |= 1u << lane;
 }
 
-void Lanes::add(const Move& move, double limit) {
+void Lanes::add(const Move& move) {
   const std::uint32_t lane = used_++;
-  limit_[lane] = limit;
   from_ = std::min(from_, move.from);
-  wait_[lane] = until_[lane] = move.until;
   for (const auto& [op, device] : move.placed) {
     mark(op, lane);
     device_[op][lane] = device;
     for (const std::uint32_t reader : decoder_.readers_[op]) mark(reader, lane);
   }
   if (move.shifted) {
-    const std::uint32_t op = move.shift_op;
-    mark(op, lane);
-    absent_[op] |= 1u << lane;
-    moved_.push_back(op);
-    inserts_.push_back({move.shift_to + (move.shift_to > move.shift_from ? 1u : 0u), lane, op});
+    mark(move.shift_op, lane);
+    absent_[move.shift_op] |= 1u << lane;
+    inserts_.push_back({move.shift_to + (move.shift_to > move.shift_from ? 1u : 0u), lane, move.shift_op});
   }
 }
 
@@ -119,16 +108,13 @@ void Lanes::stepLane(std::uint32_t op, std::uint32_t lane) {
       sent->time.set(lane, there);
     }
   }
-  const std::size_t at = op * decoder_.devices_ + to;
-  const double seconds = decoder_.seconds_[at];
+  const double seconds = decoder_.seconds_[op * decoder_.devices_ + to];
   double end = ready;
   if (seconds != 0) {
     end = std::max(ready, free_[to].at(lane)) + seconds;
     free_[to].set(lane, end + decoder_.launch_[to]);
   }
   end_[op].set(lane, end);
-  late_.set(lane, std::max(late_.at(lane), end + (accepted_->position[op] < known_ ? decoder_.tail_[at]
-                                                                                   : decoder_.rest_[op])));
 }
 
 void Lanes::stepAll(std::uint32_t op) {
@@ -162,8 +148,7 @@ void Lanes::stepAll(std::uint32_t op) {
     if (sent->lanes != kAllLanes) sendRest(*sent, input.producer, from, to, seconds);
     ready.raise(sent->time);
   }
-  const std::size_t at = op * decoder_.devices_ + to;
-  if (const double seconds = decoder_.seconds_[at]; seconds != 0) {
+  if (const double seconds = decoder_.seconds_[op * decoder_.devices_ + to]; seconds != 0) {
     ready.raise(free_[to]);
     ready += seconds;
     LaneTimes free = ready;
@@ -171,8 +156,6 @@ void Lanes::stepAll(std::uint32_t op) {
     free_[to] = free;
   }
   end_[op] = ready;
-  ready += accepted_->position[op] < known_ ? decoder_.tail_[at] : decoder_.rest_[op];
-  late_.raise(ready);
 }
 
 // Sends a net in the lanes that have not yet done so.
@@ -189,29 +172,8 @@ void Lanes::sendRest(Sent& sent, std::uint32_t producer, std::uint32_t from, std
   sent.lanes = kAllLanes;
 }
 
-// Of the open lanes, those of which the rest of the order can see nothing any more.
-std::uint32_t Lanes::joined(std::uint32_t position, std::uint32_t open) {
-  const std::uint32_t block = position / decoder_.stride_;
-  const Decoder::Checkpoint& checkpoint = decoder_.checkpoints_[2 * block + decoder_.copy_[block]];
-  std::uint32_t same = 0;
-  for (std::uint32_t l = 0; l < used_; ++l) {
-    if ((open >> l & 1) == 0 || position <= wait_[l]) continue;
-    bool equal = true;
-    for (std::uint32_t d = 0; d < decoder_.devices_ && equal; ++d)
-      equal = free_[d].at(l) == checkpoint.free[d];
-    for (std::uint32_t p = position; equal && p-- > start_;) {
-      const std::uint32_t op = accepted_->order[p];
-      if (decoder_.last_use_[op] + 1 < position || end_[op].at(l) == decoder_.end_[op]) continue;
-      wait_[l] = decoder_.last_use_[op] + 1;
-      equal = false;
-    }
-    if (equal) same |= 1u << l;
-  }
-  return same;
-}
-
 // How far the lanes have come at the end of the decoder's window, valued as the decoder does.
-void Lanes::valueWindow() {
+void Lanes::valueAll() {
   const auto devices = static_cast<double>(decoder_.devices_);
   const std::uint32_t stop = decoder_.stop_, last = std::min(stop, 2 * decoder_.stride_);
   LaneTimes free(0), latest(0), ends(0);
@@ -226,80 +188,50 @@ void Lanes::valueWindow() {
     else
       ends += end_[op];
   }
-  for (std::uint32_t l = 0; l < used_; ++l) {
-    const double value = free.at(l) / devices + latest.at(l) + ends.at(l) / last;
-    if (value <= limit_[l]) value_[l] = value;
+  // A shift over the first of the last ends changes which they are.
+  const std::uint32_t first = stop - last;
+  for (const Insert& insert : inserts_) {
+    const std::uint32_t l = insert.lane, from = accepted_->position[insert.op];
+    double more = 0;
+    if (from < first && insert.position > first)
+      more = endOf(insert.op, l) - endOf(accepted_->order[first], l);
+    if (from >= first && insert.position < first)
+      more = endOf(accepted_->order[first - 1], l) - endOf(insert.op, l);
+    ends.set(l, ends.at(l) + more);
   }
+  for (std::uint32_t l = 0; l < used_; ++l)
+    value_[l] = free.at(l) / devices + latest.at(l) + ends.at(l) / last;
 }
 
-void Lanes::run(const Sequence& accepted, std::uint32_t ahead) {
+void Lanes::run(const Sequence& accepted) {
   accepted_ = &accepted;
   if (++run_ == 0) {
     for (Sent& sent : sent_) sent.run = 0;
     run_ = 1;
   }
-  std::sort(inserts_.begin(), inserts_.end(), [](const Insert& a, const Insert& b) {
-    return a.position != b.position ? a.position < b.position : a.lane < b.lane;
-  });
-  const std::uint32_t stride = decoder_.stride_;
-  std::uint32_t n = decoder_.stop_;
-  known_ = n;
-  if (!decoder_.windowed_) {
-    const std::uint32_t until = *std::max_element(until_.begin(), until_.end());
-    decoder_.findRest(accepted, until);
-    known_ = std::max(until, decoder_.rest_from_ * stride);
-    if (n - until > ahead) n = until + ahead;
-  }
-  std::uint32_t block = from_ / stride;
+  std::sort(inserts_.begin(), inserts_.end(),
+            [](const Insert& a, const Insert& b) { return a.position < b.position; });
+  const std::uint32_t block = from_ / decoder_.stride_;
   const Decoder::Checkpoint& start = decoder_.checkpoints_[2 * block + decoder_.copy_[block]];
-  start_ = block * stride;
+  start_ = block * decoder_.stride_;
   for (std::uint32_t d = 0; d < decoder_.devices_; ++d) free_[d] = LaneTimes(start.free[d]);
   for (std::size_t p = 0; p < start.port.size(); ++p) port_[p] = LaneTimes(start.port[p].free);
-  late_ = LaneTimes(start.largest);
-  value_.fill(kInfinity);
-  std::uint32_t open = (1u << used_) - 1;
   std::size_t insert = 0;
-  std::uint32_t position = start_;
-  while (open != 0) {
-    const std::uint32_t stop = std::min({n, position + kLookEvery, (block + 1) * stride});
-    for (; position < stop; ++position) {
-      for (; insert < inserts_.size() && inserts_[insert].position == position; ++insert)
-        stepLane(inserts_[insert].op, inserts_[insert].lane);
-      const std::uint32_t op = accepted.order[position];
-      if (differs_[op] == 0) {
-        stepAll(op);
-        continue;
-      }
-      for (std::uint32_t l = 0; l < used_; ++l) {
-        if ((absent_[op] >> l & 1) == 0) stepLane(op, l);
-      }
-    }
-    if (position == n) break;
-    if (decoder_.windowed_) {
-      if (position == (block + 1) * stride) ++block;
+  for (std::uint32_t position = start_; position < decoder_.stop_; ++position) {
+    for (; insert < inserts_.size() && inserts_[insert].position == position; ++insert)
+      stepLane(inserts_[insert].op, inserts_[insert].lane);
+    const std::uint32_t op = accepted.order[position];
+    if (differs_[op] == 0) {
+      stepAll(op);
       continue;
     }
     for (std::uint32_t l = 0; l < used_; ++l) {
-      if (late_.at(l) > limit_[l]) open &= ~(1u << l);
+      if ((absent_[op] >> l & 1) == 0) stepLane(op, l);
     }
-    if (position != (block + 1) * stride) continue;
-    ++block;
-    if (decoder_.ports_) continue;
-    const std::uint32_t same = joined(position, open);
-    for (std::uint32_t l = 0; l < used_; ++l) {
-      if ((same >> l & 1) == 0) continue;
-      const double value = std::max(late_.at(l), decoder_.behind_[block]);
-      if (value <= limit_[l]) value_[l] = value;
-    }
-    open &= ~same;
   }
-  // An op that was put behind all others.
-  for (; insert < inserts_.size() && position == n; ++insert)
-    stepLane(inserts_[insert].op, inserts_[insert].lane);
-  if (decoder_.windowed_) return valueWindow();
-  for (std::uint32_t l = 0; l < used_; ++l) {
-    if ((open >> l & 1) && late_.at(l) <= limit_[l]) value_[l] = late_.at(l);
-  }
+  // Those that go behind all others.
+  for (; insert < inserts_.size(); ++insert) stepLane(inserts_[insert].op, inserts_[insert].lane);
+  valueAll();
 }
 
 }  // namespace allot

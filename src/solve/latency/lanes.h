@@ -2,13 +2,14 @@
 //
 // Problem: most of what a search proposes is no good, and the decoder values one proposal at a time.
 // Method: up to kLanes proposals, all made from the decoder's accepted sequence, are lanes of one sweep over
-// the order: every time is an array with one entry by lane, so that one vector instruction serves several
-// proposals. An op that a lane runs elsewhere, reads from elsewhere or takes at another place is done lane by
-// lane; all others, nearly all, are done for all lanes at once. Ports only append here: no idle times.
-// Guarantee: without ports a lane is worth exactly what `Decoder::tryChange` says, infinity above its limit.
-// With ports it is an estimate, to be compared with `base`, the estimate of the accepted sequence. The
-// decoder decides in any case. Complexity: O(ops + edges) behind the last checkpoint before the first change,
-// for all lanes together; it ends early where every lane exceeds its limit or is as accepted again.
+// the decoder's window: every time is an array with one entry by lane, so that one vector instruction serves
+// several proposals. An op that a lane runs elsewhere, reads from elsewhere or takes at another place is done
+// lane by lane; all others, nearly all, are done for all lanes at once. Ports only append here: no idle
+// times. Guarantee: without ports a lane is worth what `Decoder::tryChange` says, up to the rounding of a
+// mean, except where a move takes an op over the first of the last ends that count. With ports it is an
+// estimate, to be compared with `base`, the estimate of the accepted sequence. The decoder decides in any
+// case. Complexity: O(ops + edges) between the last checkpoint before the first change and the end of the
+// window, for all lanes together.
 #pragma once
 
 #include <array>
@@ -23,17 +24,17 @@ class Lanes {
  public:
   static constexpr std::uint32_t kLanes = LaneTimes::kLanes;
 
-  // The decoder must outlive this.
-  explicit Lanes(Decoder& decoder);
+  // The decoder must have a window whenever `run` is called, and outlive this.
+  explicit Lanes(const Decoder& decoder);
 
   // Forgets all proposals.
   void clear();
-  // Adds a proposal to be kept only up to a limit; at most `room` of them.
-  void add(const Move& move, double limit = std::numeric_limits<double>::infinity());
+  // Takes one more proposal; at most `room` of them.
+  void add(const Move& move);
   std::uint32_t room() const { return kLanes - first_lane_; }
   std::uint32_t count() const { return used_ - first_lane_; }
-  // Values all of them.
-  void run(const Sequence& accepted, std::uint32_t ahead = UINT32_MAX);
+  // Values all of them, as changes of the decoder's accepted sequence.
+  void run(const Sequence& accepted);
   double value(std::uint32_t proposal) const { return value_[first_lane_ + proposal]; }
   double base() const { return decoder_.ports_ ? value_[0] : decoder_.value(); }
 
@@ -46,22 +47,20 @@ class Lanes {
     std::uint32_t lanes = 0;  // a bit by lane: sent already
     LaneTimes time;
   };
-  Decoder& decoder_;
+  const Decoder& decoder_;
   std::uint32_t first_lane_;  // with ports lane 0 is the accepted sequence
   std::uint32_t used_ = 0, run_ = 0;
-  std::uint32_t from_ = 0, start_ = 0, known_ = 0;
+  std::uint32_t from_ = 0, start_ = 0;  // first changed position, and where the sweep starts
   const Sequence* accepted_ = nullptr;
-  std::array<double, kLanes> limit_, value_;
-  std::array<std::uint32_t, kLanes> until_;
-  std::array<std::uint32_t, kLanes> wait_;  // up to this position a lane cannot be as accepted again
-  std::vector<std::uint32_t> differs_;      // by op: lanes in which it is not as accepted
-  std::vector<std::uint32_t> absent_;       // by op: lanes that take it at another place
-  std::vector<std::array<std::uint32_t, kLanes>> device_;  // by op, where it differs
-  std::vector<std::uint32_t> touched_, moved_;             // ops with a mark above
+  std::array<double, kLanes> value_;
+  std::vector<std::uint32_t>
+      differs_;  // by op: lanes in which it, its place or one it reads is not as accepted
+  std::vector<std::uint32_t> absent_;                      // by op: lanes that take it at another place
+  std::vector<std::array<std::uint32_t, kLanes>> device_;  // by op that differs; UINT32_MAX: as accepted
+  std::vector<std::uint32_t> touched_;                     // ops with a mark above
   std::vector<Insert> inserts_;
   std::vector<LaneTimes> end_, free_, port_;
   std::vector<Sent> sent_;  // [net * devices + device] where nets are shared
-  LaneTimes late_;          // largest end plus tail by lane
 
   void mark(std::uint32_t op, std::uint32_t lane);
   Sent& sentOf(std::uint32_t net, std::uint32_t to);
@@ -69,8 +68,7 @@ class Lanes {
   void stepAll(std::uint32_t op);
   void sendRest(Sent& sent, std::uint32_t producer, std::uint32_t from, std::uint32_t to, double seconds);
   void stepLane(std::uint32_t op, std::uint32_t lane);
-  std::uint32_t joined(std::uint32_t position, std::uint32_t open);
-  void valueWindow();
+  void valueAll();
 };
 
 }  // namespace allot

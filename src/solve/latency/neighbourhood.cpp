@@ -148,15 +148,12 @@ void Neighbourhood::describe(Move& move) const {
     move.shift_op = sequence_.order[move.shift_to];
   }
   move.from = from_;
-  move.until = until_;
 }
 
 void Neighbourhood::redo(const Move& move) {
   clearMove();
   for (const auto& [op, device] : move.placed) place(op, device);
-  if (!move.shifted) return;
-  const auto [low, high] = room(move.shift_op);
-  if (move.shift_to >= low && move.shift_to <= high) shift(sequence_.position[move.shift_op], move.shift_to);
+  if (move.shifted) shift(move.shift_from, move.shift_to);
 }
 
 void Neighbourhood::findCritical(const Decoder& decoder) {

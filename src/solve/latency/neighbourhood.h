@@ -31,7 +31,7 @@ struct Move {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> placed;  // ops and their devices
   bool shifted = false;
   std::uint32_t shift_op = 0, shift_from = 0, shift_to = 0;  // the op, its position, where it goes
-  std::uint32_t from = 0, until = 0;                         // positions changed
+  std::uint32_t from = 0;  // first position changed
 };
 
 class Neighbourhood {
@@ -56,13 +56,10 @@ class Neighbourhood {
   void keepOrder() { keep_order_ = true; }
   // Makes a move.
   void propose(Random& random);
-  // Moves start near one op, which is drawn now, until `spread`.
-  void focus(Random& random);
-  void spread() { focus_ = kNoLimit; }
   void undo();
   // Writes down the last move.
   void describe(Move& move) const;
-  // Makes a move again; other moves may have been made since, which can keep an op from its place.
+  // Makes a move again, from the sequence that it was made from.
   void redo(const Move& move);
   // Puts an op's unit on a device, as a part of the current move.
   void place(std::uint32_t op, std::uint32_t device);
@@ -110,7 +107,6 @@ class Neighbourhood {
 
   static constexpr std::uint32_t kNoLimit = UINT32_MAX;
   std::uint32_t low_ = 0, high_ = kNoLimit;  // positions that moves may change
-  std::uint32_t focus_ = kNoLimit;           // position near which moves start
   std::uint32_t from_ = 0, until_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> moved_;    // unit and where it was
   std::vector<std::pair<std::uint32_t, std::uint32_t>> shifted_;  // from, to

@@ -7,7 +7,6 @@ namespace allot {
 namespace {
 
 constexpr std::uint32_t kReach = 400;  // far shifts cost as much as a pass over the schedule and seldom help
-constexpr std::uint32_t kNear = 8;     // positions around the focus
 constexpr int kEjections = 8;          // units that follow a move to make room
 constexpr int kEjectionTries = 6;      // units of which the one that leaves least too much goes
 
@@ -18,11 +17,6 @@ std::uint32_t count(const auto& items) {
 }  // namespace
 
 std::uint32_t Neighbourhood::pickOp(Random& random) const {
-  if (focus_ != kNoLimit) {
-    const std::uint32_t low = std::max(low_, focus_ > kNear ? focus_ - kNear : 0);
-    const std::uint32_t high = std::min({high_, focus_ + kNear + 1, count(unit_)});
-    return sequence_.order[low + random.below(high - low)];
-  }
   if (high_ != kNoLimit) return sequence_.order[low_ + random.below(high_ - low_)];
   if (!critical_.empty() && random.below(2) == 0) return critical_[random.below(count(critical_))];
   return random.below(count(unit_));
@@ -216,11 +210,6 @@ void Neighbourhood::eject(Random& random) {
     if (chosen == UINT32_MAX) return;
     place(unit_ops_[chosen].front(), to);
   }
-}
-
-void Neighbourhood::focus(Random& random) {
-  spread();
-  focus_ = sequence_.position[pickOp(random)];
 }
 
 void Neighbourhood::restrictTo(std::uint32_t begin, std::uint32_t stop) {
