@@ -277,7 +277,9 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
       break;
     }
     ++block;
-    if (position > dirty_ && sameState(checkpoints_[2 * block + copy_[block]])) {
+    // The last ends of a window count even where nothing reads them.
+    const bool counts = windowed_ && position + 2 * stride_ > n;
+    if (position > dirty_ && !counts && sameState(checkpoints_[2 * block + copy_[block]])) {
       largest = windowed_ ? value_ : std::max(largest, behind_[block]);
       break;
     }
