@@ -18,7 +18,7 @@ Lanes::Lanes(const Decoder& decoder)
       end_(decoder.opCount()),
       free_(decoder.devices_),
       port_(2 * decoder.devices_),
-      sent_(decoder.arrival_.size()) {
+      slots_(decoder.arrival_.size()) {
   clear();
 }
 
@@ -59,10 +59,10 @@ inline double Lanes::endOf(std::uint32_t op, std::uint32_t lane) const {
 
 // What has been sent before the sweep, for all lanes alike, is in the decoder.
 inline Lanes::Sent& Lanes::sentOf(std::uint32_t net, std::uint32_t to) {
-  Sent& sent = sent_[net * decoder_.devices_ + to];
-  if (sent.run == run_) return sent;
-  sent.run = run_;
-  sent.lanes = 0;
+  Slot& slot = slots_[net * decoder_.devices_ + to];
+  if (slot.run == run_) return sent_[slot.at];
+  slot = {run_, static_cast<std::uint32_t>(sent_.size())};
+  Sent& sent = sent_.emplace_back();
   const Decoder::Arrival& arrival = decoder_.arrival_[net * decoder_.devices_ + to];
   if (arrival.setter != Decoder::kNobody && accepted_->device[arrival.setter] == to &&
       accepted_->position[arrival.setter] < start_) {
@@ -205,8 +205,9 @@ void Lanes::valueAll() {
 
 void Lanes::run(const Sequence& accepted) {
   accepted_ = &accepted;
+  sent_.clear();
   if (++run_ == 0) {
-    for (Sent& sent : sent_) sent.run = 0;
+    std::fill(slots_.begin(), slots_.end(), Slot{});
     run_ = 1;
   }
   std::sort(inserts_.begin(), inserts_.end(),

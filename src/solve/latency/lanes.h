@@ -43,9 +43,11 @@ class Lanes {
     std::uint32_t position, lane, op;  // taken before the op that stands there
   };
   struct Sent {
-    std::uint32_t run = 0;    // the sweep that looked at it last
     std::uint32_t lanes = 0;  // a bit by lane: sent already
     LaneTimes time;
+  };
+  struct Slot {
+    std::uint32_t run = 0, at = 0;  // the sweep that used it last, and which of `sent_` it had there
   };
   const Decoder& decoder_;
   std::uint32_t first_lane_;  // with ports lane 0 is the accepted sequence
@@ -60,7 +62,8 @@ class Lanes {
   std::vector<std::uint32_t> touched_;                     // ops with a mark above
   std::vector<Insert> inserts_;
   std::vector<LaneTimes> end_, free_, port_;
-  std::vector<Sent> sent_;  // [net * devices + device] where nets are shared
+  std::vector<Slot> slots_;  // [net * devices + device] where nets are shared
+  std::vector<Sent> sent_;   // of this sweep
 
   void mark(std::uint32_t op, std::uint32_t lane);
   Sent& sentOf(std::uint32_t net, std::uint32_t to);
