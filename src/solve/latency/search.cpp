@@ -24,11 +24,6 @@ constexpr std::uint64_t kFirstMoves = 20;    // by op, in the first round of ann
 constexpr std::uint32_t kPatience = 7;       // rounds without a better plan
 constexpr std::size_t kListLimit = 100'000;  // ops up to which list schedulers are run again for their orders
 constexpr std::size_t kWindowsFrom = 5'000;  // ops from which the search goes window by window
-// A start improved window by window, for graphs that a single chain takes long to get through: moves by op
-// and share of the time at most.
-constexpr std::size_t kPolishFrom = 600;
-constexpr std::uint64_t kPolishMoves = 240;
-constexpr double kPolishShare = 0.1;
 // Placements for tight memory: runs, moves of each by op and in all, share of the time of each.
 constexpr std::uint64_t kSerialRuns = 2, kSerialMoves = 300, kMostSerialMoves = 1'000'000;
 constexpr double kSerialShare = 0.15;
@@ -94,7 +89,6 @@ class ScheduleSearch {
                                                 [&](const Sequence& sequence) { report(sequence); });
       return {end.by_clock ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
     }
-    if (model_.opCount() >= kPolishFrom && problem_.modes.memory == MemoryModel::kStatic) polishStart();
     rounds();
     return {by_clock_ ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
   }
@@ -153,19 +147,6 @@ class ScheduleSearch {
       Random random(budget_.seed, 2000 + run);
       starts_.push_back(SerialPlacer(model_, range_, prices).run(starts_.front(), moves, part, random));
     }
-  }
-
-  // The best start, window by window; it becomes the first if that is better.
-  void polishStart() {
-    Budget part = budget_.slice(budget_.remainingSeconds() * kPolishShare);
-    part.work_limit = kPolishMoves * model_.opCount();
-    if (budget_.work_limit > 0) part.work_limit = std::min(part.work_limit, budget_.work_limit);
-    Sequence polished;
-    searchWindows(model_, range_, starts_.front(), part,
-                  [&](const Sequence& sequence) { polished = sequence; });
-    if (polished.order.empty()) return;
-    report(polished);
-    starts_.insert(starts_.begin(), std::move(polished));
   }
 
   bool decomposes(const std::vector<std::uint32_t>& barriers) const {
