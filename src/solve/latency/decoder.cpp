@@ -189,9 +189,33 @@ void Decoder::findLastUse(const Sequence& sequence, std::uint32_t op) {
   last_use_[op] = last;
 }
 
+// Makes the ways behind ops known from position `from` on.
+void Decoder::findRest(const Sequence& sequence, std::uint32_t from) {
+  while (rest_from_ > (from + stride_ - 1) / stride_) {
+    --rest_from_;
+    double* const gate = &gate_[rest_from_ * devices_];
+    std::copy_n(gate + devices_, devices_, gate);
+    const std::uint32_t begin = rest_from_ * stride_;
+    const auto n = static_cast<std::uint32_t>(opCount());
+    for (std::uint32_t p = std::min(n, begin + stride_); p-- > begin;) {
+      const std::uint32_t op = sequence.order[p], on = sequence.device[op];
+      const double seconds = seconds_[op * devices_ + on];
+      double rest = seconds > 0 ? std::max(0.0, launch_[on] + gate[on]) : 0;
+      for (std::uint32_t i = readers_.begin[op]; i < readers_.begin[op + 1]; ++i) {
+        const std::uint32_t reader = readers_.items[i], to = sequence.device[reader];
+        const double on_way = on == to ? 0 : transferSeconds(inputs_[reader_input_[i]], on, to);
+        rest = std::max(rest, on_way + seconds_[reader * devices_ + to] + rest_[reader]);
+      }
+      rest_[op] = rest;
+      if (seconds > 0) gate[on] = seconds + rest;
+    }
+  }
+}
+
 double Decoder::reset(const Sequence& sequence) {
   const auto n = static_cast<std::uint32_t>(opCount());
   stop_ = n;
+  rest_from_ = static_cast<std::uint32_t>(copy_.size());
   windowed_ = false;
   clear();
   Checkpoint& zero = checkpoints_[copy_[0]];
@@ -208,6 +232,8 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
                           double threshold) {
   const std::uint32_t n = stop_;
   const double cut = windowed_ ? kInfinity : threshold;
+  if (cut < kInfinity) findRest(sequence, until);
+  const std::uint32_t known = cut < kInfinity ? std::max(until, rest_from_ * stride_) : n;
   std::uint32_t block = from / stride_;
   const Checkpoint& start = checkpoints_[2 * block + copy_[block]];
   free_ = start.free;
@@ -239,7 +265,7 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
       if (position < from) continue;
       // A shift moves readers back by one place at most, or into the changed range.
       dirty_ = std::max(dirty_, last_use_[op] + 1);
-      if (end + tail_[op * devices_ + sequence.device[op]] > cut) {
+      if (end + (position < known ? tail_[op * devices_ + sequence.device[op]] : rest_[op]) > cut) {
         tried_until_ = position + 1;
         return tried_value_ = kInfinity;
       }
@@ -251,7 +277,9 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
       break;
     }
     ++block;
-    if (position > dirty_ && sameState(checkpoints_[2 * block + copy_[block]])) {
+    // The last ends of a window count even where nothing reads them.
+    const bool counts = windowed_ && position + 2 * stride_ > n;
+    if (position > dirty_ && !counts && sameState(checkpoints_[2 * block + copy_[block]])) {
       largest = windowed_ ? value_ : std::max(largest, behind_[block]);
       break;
     }
@@ -266,11 +294,14 @@ double Decoder::tryChange(const Sequence& sequence, std::uint32_t from, std::uin
 }
 
 double Decoder::windowValue(const Sequence& sequence) const {
-  double free = 0, ends = 0;
-  for (const double time : free_) free += time;
+  double free = 0, latest = 0, ends = 0;
+  for (const double time : free_) {
+    free += time;
+    latest = std::max(latest, time);
+  }
   const std::uint32_t last = std::min(stop_, 2 * stride_);
   for (std::uint32_t p = stop_ - last; p < stop_; ++p) ends += end_[sequence.order[p]];
-  return free / static_cast<double>(devices_) + ends / last;
+  return free / static_cast<double>(devices_) + latest + ends / last;
 }
 
 void Decoder::setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop) {
@@ -283,6 +314,7 @@ void Decoder::setWindow(const Sequence& sequence, std::uint32_t begin, std::uint
 
 void Decoder::accept(const Sequence& sequence) {
   value_ = tried_value_;
+  rest_from_ = std::max(rest_from_, (changed_until_ + stride_ - 1) / stride_);
   // The blocks behind the first one began at checkpoints that the try wrote.
   const std::uint32_t first = tried_from_ / stride_, last = (tried_until_ - 1) / stride_;
   for (std::uint32_t block = first; block <= last; ++block) {

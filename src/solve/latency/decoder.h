@@ -8,7 +8,9 @@
 // the order of starts, can only find the same times or earlier ones. Memory is not looked at. Complexity:
 // O(ops + edges) for a full pass. A change from position p on costs a pass over the positions behind the last
 // checkpoint before p; it ends early when the value must exceed the threshold, and where devices, ports and
-// all results still to be read are again as they were.
+// all results still to be read are again as they were. What must follow an op behind the changed positions is
+// known from the accepted state: the longest way over readers and over the order of its device. These ways
+// are found anew, from the back, only as far as a change needs them.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +58,9 @@ class Decoder {
   // above the threshold. `accept` or `reject` must follow before the next call.
   double tryChange(const Sequence& sequence, std::uint32_t from, std::uint32_t until, double threshold);
   // From now on changes are decoded only up to position `stop`, a multiple of `stride` or the number of ops,
-  // and valued by how far the devices have come there: the mean of when they are free and of the last ends.
-  // What lies behind is decoded when a later window asks for it.
+  // and valued by how far the devices have come there: the mean of when they are free, the latest of these,
+  // so that no device is left behind the others, and the mean of the last ends. What lies behind is decoded
+  // when a later window asks for it.
   void setWindow(const Sequence& sequence, std::uint32_t begin, std::uint32_t stop);
   std::uint32_t stride() const { return stride_; }
 
@@ -78,6 +81,7 @@ class Decoder {
   Schedule record(const Sequence& sequence);
 
  private:
+  friend class Lanes;
   static constexpr std::size_t kGaps = 4;
   struct Input {
     std::uint32_t producer, net;
@@ -122,12 +126,16 @@ class Decoder {
     std::vector<Port> port;
     double largest = 0;  // of the ends before it
   };
-  std::vector<Checkpoint> checkpoints_;  // [2 * index + copy]
-  std::vector<std::uint8_t> copy_;       // by index: which copy is accepted
-  std::vector<double> behind_;           // by index: largest end of the positions from there on
-  std::vector<std::uint32_t> last_use_;  // by op: last position that reads it
-  Csr<std::uint32_t> readers_;           // by op
-  std::uint32_t stop_ = 0;               // changes are decoded up to here
+  std::vector<Checkpoint> checkpoints_;      // [2 * index + copy]
+  std::vector<std::uint8_t> copy_;           // by index: which copy is accepted
+  std::vector<double> behind_;               // by index: largest end of the positions from there on
+  std::vector<std::uint32_t> last_use_;      // by op: last position that reads it
+  Csr<std::uint32_t> readers_;               // by op
+  std::vector<std::uint32_t> reader_input_;  // by item of readers_: the input that reads
+  std::vector<double> rest_;                 // by op: the longest way behind its end
+  std::vector<double> gate_;     // [block * devices + device]: the same behind the device's next start
+  std::uint32_t rest_from_ = 0;  // blocks from here on have both; there is one block more than positions
+  std::uint32_t stop_ = 0;       // changes are decoded up to here
   bool windowed_ = false;
   double value_ = 0, tried_value_ = 0;
   std::uint32_t tried_from_ = 0, tried_until_ = 0;      // positions swept by the last try
@@ -151,6 +159,7 @@ class Decoder {
   void clear();
   double windowValue(const Sequence& sequence) const;
   void findLastUse(const Sequence& sequence, std::uint32_t op);
+  void findRest(const Sequence& sequence, std::uint32_t from);
 };
 
 }  // namespace allot

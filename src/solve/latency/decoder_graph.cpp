@@ -80,9 +80,13 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
   for (std::size_t i = 0; i < n; ++i) count[i + 1] += count[i];
   readers_.begin = count;
   readers_.items.resize(inputs_.size());
+  reader_input_.resize(inputs_.size());
   for (std::uint32_t op = 0; op < n; ++op) {
-    for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i)
-      readers_.items[count[inputs_[i].producer]++] = op;
+    for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i) {
+      const std::uint32_t at = count[inputs_[i].producer]++;
+      readers_.items[at] = op;
+      reader_input_[at] = i;
+    }
   }
   shared_ = shared_ && ports_;
   if (shared_) arrival_.resize(model.netCount() * devices_);
@@ -120,6 +124,8 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
     checkpoint.port.resize(ports_ ? 2 * devices_ : 0);
   }
   copy_.resize(blocks);
+  rest_.resize(n);
+  gate_.assign((blocks + 1) * devices_, -kInfinity);
   behind_.resize(blocks);
   block_largest_.resize(blocks);
   tried_largest_.resize(blocks);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <queue>
+#include <tuple>
 
 namespace allot {
 namespace {
@@ -134,6 +135,25 @@ void Neighbourhood::undo() {
   for (std::size_t i = shifted_.size(); i-- > 0;) sequence_.shift(shifted_[i].second, shifted_[i].first);
   for (std::size_t i = moved_.size(); i-- > 0;) assign(moved_[i].first, moved_[i].second);
   clearMove();
+}
+
+void Neighbourhood::describe(Move& move) const {
+  move.placed.clear();
+  for (const auto& [unit, was] : moved_) {
+    for (const std::uint32_t op : unit_ops_[unit]) move.placed.emplace_back(op, sequence_.device[op]);
+  }
+  move.shifted = !shifted_.empty();
+  if (move.shifted) {
+    std::tie(move.shift_from, move.shift_to) = shifted_.front();
+    move.shift_op = sequence_.order[move.shift_to];
+  }
+  move.from = from_;
+}
+
+void Neighbourhood::redo(const Move& move) {
+  clearMove();
+  for (const auto& [op, device] : move.placed) place(op, device);
+  if (move.shifted) shift(move.shift_from, move.shift_to);
 }
 
 void Neighbourhood::findCritical(const Decoder& decoder) {

@@ -26,6 +26,14 @@ struct SearchRange {
   double grid = 0;    // timeGrid of the model
 };
 
+// A change of a sequence that was made, to be made again later.
+struct Move {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> placed;  // ops and their devices
+  bool shifted = false;
+  std::uint32_t shift_op = 0, shift_from = 0, shift_to = 0;  // the op, its position, where it goes
+  std::uint32_t from = 0;  // first position changed
+};
+
 class Neighbourhood {
  public:
   Neighbourhood(const ScheduleModel& model, const SearchRange& range);
@@ -49,6 +57,10 @@ class Neighbourhood {
   // Makes a move.
   void propose(Random& random);
   void undo();
+  // Writes down the last move.
+  void describe(Move& move) const;
+  // Makes a move again, from the sequence that it was made from.
+  void redo(const Move& move);
   // Puts an op's unit on a device, as a part of the current move.
   void place(std::uint32_t op, std::uint32_t device);
   void clearMove();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solve/latency/screen.h"
+
 namespace allot {
 namespace {
 
@@ -16,7 +18,11 @@ constexpr std::uint32_t kPatience = 2;            // passes below that
 class WindowSearch {
  public:
   WindowSearch(const ScheduleModel& model, const SearchRange& range, const Budget& budget)
-      : budget_(budget), decoder_(model), whole_(model), neighbourhood_(model, range) {
+      : budget_(budget),
+        decoder_(model),
+        whole_(model),
+        neighbourhood_(model, range),
+        screen_(decoder_, neighbourhood_) {
     double total = 0;
     for (std::size_t op = 0; op < model.opCount(); ++op) {
       double fastest = kInfinity;
@@ -31,18 +37,19 @@ class WindowSearch {
     neighbourhood_.begin(start);
     std::uint64_t moves = kFirstMoves;
     std::uint32_t idle = 0;
+    double last = best_value_;
     for (std::uint32_t pass = 0; !end_.by_clock && idle < kPatience; ++pass, moves *= 2) {
       if (budget_.work_limit > 0 && end_.moves >= budget_.work_limit) break;
       decoder_.reset(neighbourhood_.sequence());
       neighbourhood_.sortByStart(decoder_);
       onePass(pass, moves);
-      const double before = best_value_;
       const double value = whole_.reset(neighbourhood_.sequence());
       if (value < best_value_) {
         best_value_ = value;
         report(neighbourhood_.sequence());
       }
-      idle = value < before * (1 - kWorthwhile) ? 0 : idle + 1;
+      idle = value < last * (1 - kWorthwhile) ? 0 : idle + 1;
+      last = value;
     }
     return end_;
   }
@@ -51,6 +58,7 @@ class WindowSearch {
   const Budget& budget_;
   Decoder decoder_, whole_;
   Neighbourhood neighbourhood_;
+  Screen screen_;
   double mean_seconds_;
   double best_value_ = kInfinity;
   WindowSearchEnd end_;
@@ -73,29 +81,26 @@ class WindowSearch {
 
   void anneal(std::uint64_t moves, Random& random) {
     const Sequence& sequence = neighbourhood_.sequence();
-    double current = decoder_.value();
     const double hot = mean_seconds_ * kHot, cold = mean_seconds_ * kCold;
     double temperature = hot;
-    for (std::uint64_t move = 0; move < moves; ++move, ++end_.moves) {
-      if (move % 256 == 0) {
+    const auto drawLimit = [&] {
+      return neighbourhood_.overflow() > 0 ? -1
+                                           : decoder_.value() - temperature * std::log(1 - random.unit());
+    };
+    const std::uint32_t width = screen_.width();
+    for (std::uint64_t move = 0; move < moves; move += width, end_.moves += width) {
+      if (move % (64 * width) == 0) {
         if (budget_.stopped()) {
           end_.by_clock = true;
           return;
         }
         temperature = hot * std::pow(cold / hot, static_cast<double>(move) / static_cast<double>(moves));
       }
-      neighbourhood_.propose(random);
-      if (neighbourhood_.changedFrom() >= neighbourhood_.changedUntil()) continue;
-      if (neighbourhood_.overflow() > 0) {
-        neighbourhood_.undo();
-        continue;
-      }
-      const double value =
-          decoder_.tryChange(sequence, neighbourhood_.changedFrom(), neighbourhood_.changedUntil(),
-                             current - temperature * std::log(1 - random.unit()));
+      if (!screen_.propose(random, drawLimit)) continue;
+      const double value = decoder_.tryChange(sequence, neighbourhood_.changedFrom(),
+                                              neighbourhood_.changedUntil(), screen_.limit());
       if (value < kInfinity) {
         decoder_.accept(sequence);
-        current = value;
       } else {
         decoder_.reject(sequence);
         neighbourhood_.undo();
