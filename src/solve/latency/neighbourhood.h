@@ -31,7 +31,7 @@ struct Move {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> placed;  // ops and their devices
   bool shifted = false;
   std::uint32_t shift_op = 0, shift_from = 0, shift_to = 0;  // the op, its position, where it goes
-  std::uint32_t from = 0;  // first position changed
+  std::uint32_t from = 0;                                    // first position changed
 };
 
 class Neighbourhood {

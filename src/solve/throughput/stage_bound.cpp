@@ -22,7 +22,7 @@ constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
 // Of the time, for tables of stages where chains of runs are searched after them.
-constexpr double kTableShare = 0.25;
+constexpr double kTableShare = 0.5;
 // Work of a run that may be hidden behind its end, as a share of the best value.
 constexpr double kHidden = 0.02;
 // Labels of a level in the first search over runs, and how close its limits come to each other.
