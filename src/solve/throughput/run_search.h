@@ -40,7 +40,6 @@ class RunSearch {
   std::uint64_t labels() const { return labels_; }
 
  private:
-  static constexpr std::size_t kSlots = 64;
   struct Label {
     std::uint64_t old = 0, unpaid = 0;  // slots of open nets
     double left = 0;
