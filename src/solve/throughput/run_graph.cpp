@@ -36,13 +36,13 @@ double costBehind(const PipelineModel& model, std::uint32_t v, std::uint32_t bef
   return sum;
 }
 
-// Sorted rows without doubles and without a row's own number.
+// Sorted rows without doubles.
 Csr<std::uint32_t> rowsOf(std::vector<std::vector<std::uint32_t>> rows) {
   Csr<std::uint32_t> csr;
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    std::sort(rows[i].begin(), rows[i].end());
-    rows[i].erase(std::unique(rows[i].begin(), rows[i].end()), rows[i].end());
-    csr.items.insert(csr.items.end(), rows[i].begin(), rows[i].end());
+  for (auto& row : rows) {
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    csr.items.insert(csr.items.end(), row.begin(), row.end());
     csr.closeRow();
   }
   return csr;

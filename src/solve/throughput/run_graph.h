@@ -18,8 +18,8 @@ namespace allot {
 
 class RunGraph {
  public:
-  // `order`: the items, each behind those it follows. An item goes on with a run at a higher cost only while
-  // the run has no more than `most_hidden` seconds of work.
+  // `order`: the items, each behind those it follows. Where stopping before an item costs more than behind
+  // it, the item goes on with the run only if that has no more than `most_hidden` seconds of work so far.
   RunGraph(const PipelineModel& model, std::span<const std::uint32_t> order, double most_hidden);
 
   Csr<std::uint32_t> items;   // of the model, by run, first to last; runs are in topological order

@@ -28,7 +28,6 @@ constexpr double kHidden = 0.02;
 // Labels of a level in the first search over runs, and how close its limits come to each other.
 constexpr std::size_t kFirstLabels = 4'000;
 constexpr double kClose = 0.002;
-constexpr std::size_t kFirstSearches = 10;  // at most
 // How far the search over all labels goes up at a time, as a share of the way to the least chain that is
 // known.
 constexpr double kRise = 0.3;
@@ -65,9 +64,9 @@ class StageBound {
     const RunGraph runs(model_, order, kHidden * upper);
     RunSearch search(runs, stages_);
     raise(diagram, budget_.slice((search.suitable() ? kTableShare : 1) * budget_.remainingSeconds()));
-    const bool fits = budget_.work_limit == 0 ||
-                      kFirstLabels * runs.runCount() * kFirstSearches <= kCellsPerPlan * budget_.work_limit;
-    if (search.suitable() && fits && !table_.empty() && !progress_.done()) searchRuns(search);
+    // How much work a search over runs is, nobody knows before.
+    if (search.suitable() && budget_.work_limit == 0 && !table_.empty() && !progress_.done())
+      searchRuns(search);
     return true;
   }
 
@@ -130,10 +129,13 @@ class StageBound {
     double low = progress_.bestBound(), high = cutoff();
     for (double tried = low; high - tried > kClose * high && !budget_.stopped();) {
       const double limit = (tried + high) / 2;
-      const bool found = search.below(limit, needed(limit), kFirstLabels, budget_) == RunSearch::End::kFound;
-      (found ? high : tried) = limit;
+      const RunSearch::End end = search.below(limit, needed(limit), kFirstLabels, budget_);
+      if (end == RunSearch::End::kNone) {
+        low = limit;
+        report(limit);
+      }
+      (end == RunSearch::End::kFound ? high : tried) = limit;
     }
-    if (budget_.work_limit > 0) return;
     while (high - low > kClose * high && !progress_.done()) {
       const double limit = low + kRise * (high - low);
       if (search.below(limit, needed(limit), SIZE_MAX, budget_) != RunSearch::End::kNone) return;
