@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "allot/allot.h"
-#include "solve/throughput/run_search.h"
+#include "solve/throughput/run_rounding.h"
 #include "solve/throughput/stage_order.h"
 #include "support/random_problem.h"
 #include "support/small_chains.h"
@@ -37,45 +37,71 @@ std::vector<std::vector<double>> leastLoads(const PipelineModel& model, const st
   return least;
 }
 
-// By stages done: the least work of an ideal from which the others reach the end within the limit.
-std::vector<double> neededWork(const PipelineModel& model, const std::vector<Set>& ideals,
-                               const std::vector<std::vector<double>>& least, double limit) {
-  std::vector<double> needed(least.size(), kInfinity);
+// By stages done: of the ideals from which the others reach the end within the limit.
+RunWindows windowsOf(const PipelineModel& model, const std::vector<Set>& ideals,
+                     const std::vector<std::vector<double>>& least, double limit) {
+  RunWindows windows{std::vector<double>(least.size(), kInfinity),
+                     std::vector<double>(least.size(), kInfinity)};
   for (std::size_t b = 0; b < least.size(); ++b) {
     for (std::size_t i = 0; i < ideals.size(); ++i) {
-      if (least[least.size() - 1 - b][i] <= limit)
-        needed[b] = std::min(needed[b], sumOver(ideals[i], model.seconds));
+      if (least[least.size() - 1 - b][i] > limit) continue;
+      const double work = sumOver(ideals[i], model.seconds);
+      windows.work[b] = std::min(windows.work[b], work);
+      windows.with_cut[b] = std::min(windows.with_cut[b], work + cutOf(model, ideals[i]));
     }
   }
-  return needed;
+  return windows;
+}
+
+// Each holds what its items follow, and all that the one before it holds.
+void expectIdeals(const PipelineModel& model, const std::vector<std::vector<std::uint8_t>>& boundaries) {
+  for (std::size_t b = 0; b < boundaries.size(); ++b) {
+    for (std::uint32_t v = 0; v < model.itemCount(); ++v) {
+      if (boundaries[b][v] == 0) {
+        EXPECT_TRUE(b == 0 || boundaries[b - 1][v] == 0);
+        continue;
+      }
+      for (const std::uint32_t u : model.before[v]) EXPECT_EQ(boundaries[b][u], 1);
+    }
+  }
+}
+
+// Two costs for all nets, so that it often costs the same to stop at several items of a path.
+void levelCosts(PipelineModel& model, Random& random) {
+  const double most = *std::max_element(model.send.begin(), model.send.end());
+  for (std::size_t e = 0; e < model.send.size(); ++e)
+    model.send[e] = model.receive[e] = random.chance(0.8) ? most / 4 : most / 2;
 }
 
 TEST(RunSearch, FindsEveryChainAndNoOtherWhereRunsAreItems) {
-  int taken = 0, exact = 0;
+  int taken = 0, exact = 0, joined = 0;
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     Random random(seed, 44);
     const auto problem = likeDevices(random, smallShape(random));
     if (!problem) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(*problem));
     PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+    if (random.chance(0.7)) levelCosts(model, random);
     const std::size_t stages = model.pools[0].devices.size();
     const std::vector<Set> ideals = allIdeals(model);
     const auto least = leastLoads(model, ideals, stages);
     const double best = least[stages][0];
     if (best <= 0) continue;
-    const double hidden = random.chance(0.5) ? 0 : random.chance(0.5) ? best / 4 : kInfinity;
-    const RunGraph runs(model, stageOrder(model), hidden);
+    const double grain = random.chance(0.3) ? best / 4 : kInfinity;
+    const RunGraph runs(model, stageOrder(model), grain);
     RunSearch search(runs, stages);
     ASSERT_TRUE(search.suitable());
     RunOptions run;
     run.threads = 1 + random.below(2);
     const Budget budget(run, nullptr);
-    const std::vector<double> nothing(stages + 1, 0);
-    for (const auto& needed : {nothing, neededWork(model, ideals, least, best * (1 + 1e-6))}) {
-      ASSERT_EQ(search.below(best * (1 + 1e-6), needed, SIZE_MAX, budget), RunSearch::End::kFound);
+    const RunWindows nothing{std::vector<double>(stages + 1, 0), std::vector<double>(stages + 1, 0)};
+    for (const RunWindows& windows : {nothing, windowsOf(model, ideals, least, best * (1 + 1e-6))}) {
+      ASSERT_EQ(search.below(best * (1 + 1e-6), windows, SIZE_MAX, budget), RunSearch::End::kFound);
+      expectIdeals(model, roundToItems(model, runs, search.chain()));
     }
     // With few labels it may give up, but not say that there is none.
     EXPECT_NE(search.below(best * (1 + 1e-6), nothing, 1 + random.below(3), budget), RunSearch::End::kNone);
+    joined += runs.runCount() < model.itemCount() ? 1 : 0;
     if (runs.runCount() == model.itemCount()) {
       EXPECT_EQ(search.below(best * (1 - 1e-6), nothing, SIZE_MAX, budget), RunSearch::End::kNone);
       ++exact;
@@ -84,6 +110,7 @@ TEST(RunSearch, FindsEveryChainAndNoOtherWhereRunsAreItems) {
   }
   EXPECT_GT(taken, 1000);
   EXPECT_GT(exact, 200);
+  EXPECT_GT(joined, 300);
 }
 
 TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
@@ -92,12 +119,14 @@ TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
   options.transfer = 0.5;
   const auto problem = headGraph(4, 4, 3, options);
   ASSERT_TRUE(problem);
-  const PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+  PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+  Random random(1, 45);
+  levelCosts(model, random);
   const RunGraph runs(model, stageOrder(model), kInfinity);
   ASSERT_LT(runs.runCount(), model.itemCount());
   double work = 0;
   for (const double seconds : model.seconds) work += seconds;
-  const std::vector<double> needed(options.devices + 1, 0);
+  const std::vector<double> nothing(options.devices + 1, 0);
   for (const double share : {1.0, 1.3, 1.6}) {
     std::vector<std::uint64_t> labels;
     std::vector<RunSearch::End> ends;
@@ -105,7 +134,8 @@ TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
       RunOptions run;
       run.threads = threads;
       RunSearch search(runs, options.devices);
-      ends.push_back(search.below(share * work / options.devices, needed, SIZE_MAX, Budget(run, nullptr)));
+      ends.push_back(
+          search.below(share * work / options.devices, {nothing, nothing}, SIZE_MAX, Budget(run, nullptr)));
       labels.push_back(search.labels());
     }
     EXPECT_EQ(labels[0], labels[1]);

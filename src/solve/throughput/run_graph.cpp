@@ -1,7 +1,6 @@
 #include "solve/throughput/run_graph.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace allot {
 namespace {
@@ -50,8 +49,8 @@ Csr<std::uint32_t> rowsOf(std::vector<std::vector<std::uint32_t>> rows) {
 
 }  // namespace
 
-RunGraph::RunGraph(const PipelineModel& model, std::span<const std::uint32_t> order, double most_hidden) {
-  join(model, order, most_hidden);
+RunGraph::RunGraph(const PipelineModel& model, std::span<const std::uint32_t> order, double grain) {
+  join(model, order, grain);
   std::vector<std::uint32_t> run_of(model.itemCount());
   for (std::uint32_t r = 0; r < runCount(); ++r) {
     for (const std::uint32_t v : items[r]) run_of[v] = r;
@@ -69,7 +68,7 @@ RunGraph::RunGraph(const PipelineModel& model, std::span<const std::uint32_t> or
   fillNets(model, run_of);
 }
 
-void RunGraph::join(const PipelineModel& model, std::span<const std::uint32_t> order, double most_hidden) {
+void RunGraph::join(const PipelineModel& model, std::span<const std::uint32_t> order, double grain) {
   std::vector<std::vector<std::uint32_t>> runs;
   std::vector<std::uint32_t> run_of(model.itemCount(), kNone);
   // The run that v goes on with, if any.
@@ -84,11 +83,11 @@ void RunGraph::join(const PipelineModel& model, std::span<const std::uint32_t> o
       if (endsIn(model, e, v) || (runs[r].size() > 1 && !joins(model, e, runs[r][runs[r].size() - 2], u)))
         return kNone;
     }
+    if (model.seconds[v] > grain) return kNone;
     const double inside = costBetween(model, u, v), beyond = costBehind(model, v, u);
-    if (beyond > inside) return kNone;
-    const auto add = [&](double sum, std::uint32_t item) { return sum + model.seconds[item]; };
-    const double hidden = std::accumulate(runs[r].begin(), runs[r].end(), 0.0, add);
-    return beyond == inside || hidden <= most_hidden ? r : kNone;
+    const bool nothing_done =
+        std::all_of(runs[r].begin(), runs[r].end(), [&](std::uint32_t w) { return model.seconds[w] <= 0; });
+    return beyond == inside || (beyond < inside && nothing_done) ? r : kNone;
   };
   for (const std::uint32_t v : order) {
     run_of[v] = runFor(v);

@@ -1,11 +1,10 @@
 // A pipeline model with its runs of items joined: few enough ideals to list all of them.
 //
-// A run is a path of items in which each is the only one that follows the one before it, and nothing that
-// crosses the path costs less inside it than at its end. What it costs to stop inside a run is taken to be
-// what it costs to stop at its end, so a run counts as divisible at will: it is either not begun or begun,
-// and then any part of its work from the first item on may be done. Guarantee: for every chain of stages of
-// the model the sets of begun runs are ideals here, and with them each stage costs what it costs in the model
-// or less. Assumption: one pool. Complexity: O(items + ends of nets).
+// A run is a path of items in which each is the only one that follows the one before it, and in which it
+// costs the same to stop anywhere, or more before any work is done. A run counts as divisible at will: it is
+// either not begun or begun, and then any part of its work from the first item on may be done. Guarantee: for
+// every chain of stages of the model the sets of begun runs are ideals here, and with them each stage costs
+// what it costs in the model or less. Assumption: one pool. Complexity: O(items + ends of nets).
 #pragma once
 
 #include <cstdint>
@@ -18,9 +17,9 @@ namespace allot {
 
 class RunGraph {
  public:
-  // `order`: the items, each behind those it follows. Where stopping before an item costs more than behind
-  // it, the item goes on with the run only if that has no more than `most_hidden` seconds of work so far.
-  RunGraph(const PipelineModel& model, std::span<const std::uint32_t> order, double most_hidden);
+  // `order`: the items, each behind those it follows. Only items of at most `grain` seconds go on with a run:
+  // what is divisible here and not in the model is at most that much at a time.
+  RunGraph(const PipelineModel& model, std::span<const std::uint32_t> order, double grain);
 
   Csr<std::uint32_t> items;   // of the model, by run, first to last; runs are in topological order
   std::vector<double> work;   // of all items of a run
@@ -31,9 +30,11 @@ class RunGraph {
   std::vector<double> net_cost;  // what a stage pays that holds some of a net's runs, not all
 
   std::size_t runCount() const { return work.size(); }
+  // How much of a run that is begun may be left.
+  double rest(std::uint32_t run) const { return work[run] - least[run]; }
 
  private:
-  void join(const PipelineModel& model, std::span<const std::uint32_t> order, double most_hidden);
+  void join(const PipelineModel& model, std::span<const std::uint32_t> order, double grain);
   void fillNets(const PipelineModel& model, std::span<const std::uint32_t> run_of);
 };
 

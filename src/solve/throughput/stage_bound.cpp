@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "solve/throughput/chain_refine.h"
+#include "solve/throughput/run_rounding.h"
 #include "solve/throughput/run_search.h"
 #include "solve/throughput/stage_order.h"
 #include "solve/throughput/stage_path.h"
@@ -21,14 +22,18 @@ constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of
 constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
-// Of the time, for tables of stages where chains of runs are searched after them.
-constexpr double kTableShare = 0.5;
-// Work of a run that may be hidden behind its end, as a share of the best value.
-constexpr double kHidden = 0.02;
-// Labels of a level in the first search over runs, and how close its limits come to each other.
-constexpr std::size_t kFirstLabels = 4'000;
-constexpr double kClose = 0.002;
-// How far the search over all labels goes up at a time, as a share of the way to the least chain that is
+// Of the time, for tables of stages where chains of runs are searched after them, and how fine those are:
+// finer ones take longer than they save.
+constexpr double kTableShare = 0.3;
+constexpr std::size_t kRunUnits = 4 * kStageUnits;
+// Items of a run are at most this long, as a share of the best value.
+constexpr double kGrain = 0.03;
+// Of the time left, for limits that are refuted before a chain of runs is looked for; labels of a level then.
+constexpr double kRefuteShare = 0.2;
+constexpr std::size_t kSomeLabels = 64'000;
+// How close limits come to the least chain of runs, when they are refuted and when chains are looked for.
+constexpr double kClose = 0.001, kCloseChains = 0.004;
+// How far limits go up at a time, as a share of the way to the least chain that is
 // known.
 constexpr double kRise = 0.3;
 // Under a work limit: cells that count as one plan.
@@ -61,12 +66,13 @@ class StageBound {
     }
     const StageDiagram diagram(model_, order, StageDiagram::Paths::kStages, upper, budget_);
     if (!diagram.built) return false;
-    const RunGraph runs(model_, order, kHidden * upper);
+    const RunGraph runs(model_, order, kGrain * upper);
     RunSearch search(runs, stages_);
-    raise(diagram, budget_.slice((search.suitable() ? kTableShare : 1) * budget_.remainingSeconds()));
     // How much work a search over runs is, nobody knows before.
-    if (search.suitable() && budget_.work_limit == 0 && !table_.empty() && !progress_.done())
-      searchRuns(search);
+    const bool by_runs = search.suitable() && budget_.work_limit == 0;
+    if (by_runs) most_units_ = std::min(most_units_, kRunUnits * stages_);
+    raise(diagram, budget_.slice((by_runs ? kTableShare : 1) * budget_.remainingSeconds()));
+    if (by_runs && !table_.empty() && !progress_.done()) searchRuns(runs, search);
     return true;
   }
 
@@ -79,6 +85,10 @@ class StageBound {
   std::size_t most_units_;
   std::vector<StageEntry> table_;  // the last one
   std::optional<StageUnits> table_units_;
+  struct Cut {
+    double least_work, most_work, cost;  // of the ideals of so many units: the cheapest cut
+  };
+  std::vector<Cut> cuts_;
 
   // Below it a chain would be better than the best plan.
   double cutoff() const { return progress_.bestValue() * (1 - kRounding); }
@@ -91,7 +101,11 @@ class StageBound {
     const auto entries = sweep.run(units, nullptr, progress_.bestValue(), budget_);
     if (!entries) return;
     std::vector<double> cut(units.all + 1, kInfinity);
-    for (const StageEntry& entry : *entries) cut[entry.to] = entry.load;
+    for (const StageEntry& entry : *entries) {
+      cut[entry.to] = entry.load;
+      const double work = units.unit * entry.to;
+      cuts_.push_back({work + units.least_rest, work + units.most_rest, entry.load});
+    }
     std::vector<StageEntry> wanted;
     for (const std::uint32_t at : cheapestBoundaries(cut, units.unit, stages_, kLoss * progress_.bestValue()))
       wanted.push_back({0, at, cut[at]});
@@ -119,47 +133,68 @@ class StageBound {
       if (progress_.done()) return;
       // The next table may have four times as many.
       if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
-      mask = finer(paths.used(), units, StageUnits(model_, diagram, 2 * count));
+      const StageMask used = paths.used();
+      mask.reset();
+      // Looking at a mask that rules out little takes longer than what it saves.
+      if (used.count() * 2 < entries->size())
+        mask = finer(used, units, StageUnits(model_, diagram, 2 * count));
     }
   }
 
-  // Refutes ever higher limits until the time is up. First searches with few labels say where there is a
-  // chain of runs, for then a search over all labels would take longest.
-  void searchRuns(RunSearch& search) {
-    double low = progress_.bestBound(), high = cutoff();
-    for (double tried = low; high - tried > kClose * high && !budget_.stopped();) {
-      const double limit = (tried + high) / 2;
-      const RunSearch::End end = search.below(limit, needed(limit), kFirstLabels, budget_);
-      if (end == RunSearch::End::kNone) {
-        low = limit;
-        report(limit);
+  // In turn, ever higher limits are refuted, and searches that drop labels find chains of runs, which plans
+  // are made of. A limit that takes too long to refute comes closer to the last one.
+  void searchRuns(const RunGraph& runs, RunSearch& search) {
+    double low = progress_.bestBound(), tried = low, high = cutoff(), too_high = high;
+    const auto look = [&](double limit, std::size_t labels, const Budget& budget) {
+      const RunSearch::End end = search.below(limit, windows(limit), labels, budget);
+      if (end == RunSearch::End::kNone) report(low = limit);
+      if (end == RunSearch::End::kFound) high = limit;
+      if (!search.chain().empty()) offer(roundToItems(model_, runs, search.chain()));
+      high = std::min(high, cutoff());
+      return end;
+    };
+    const auto open = [&] { return high - low > kClose * high && !progress_.done() && !budget_.stopped(); };
+    while (open()) {
+      const bool finding = high - std::max(low, tried) > kCloseChains * high;
+      const Budget share = budget_.slice((finding ? kRefuteShare : 1) * budget_.remainingSeconds());
+      for (bool none = true; none && open();) {
+        too_high = std::min(too_high, high);
+        const double limit = low + kRise * (too_high - low);
+        none = look(limit, SIZE_MAX, share) == RunSearch::End::kNone;
+        if (!none) too_high = limit;
       }
-      (end == RunSearch::End::kFound ? high : tried) = limit;
-    }
-    while (high - low > kClose * high && !progress_.done()) {
-      const double limit = low + kRise * (high - low);
-      if (search.below(limit, needed(limit), SIZE_MAX, budget_) != RunSearch::End::kNone) return;
-      low = limit;
-      report(limit);
+      if (!finding && too_high - low <= kClose * high) return;
+      tried = std::max(low, tried);
+      if (!finding || !open()) continue;
+      const double limit = (tried + high) / 2;
+      if (look(limit, kSomeLabels, budget_) == RunSearch::End::kCut) tried = limit;
     }
   }
 
-  // By number of stages: the least work after which the rest can do everything else within the limit, as far
-  // as the table of stages can tell.
-  std::vector<double> needed(double limit) const {
+  // As far as the table of stages and the cheapest cuts can tell.
+  RunWindows windows(double limit) const {
     std::vector<std::uint8_t> reaches(table_units_->all + 1, 0), next;
     reaches.back() = 1;
-    std::vector<double> work(stages_ + 1);
+    RunWindows windows{.work = std::vector<double>(stages_ + 1), .with_cut = {}};
     for (std::size_t b = stages_ + 1; b-- > 0;) {
       const auto first = std::find(reaches.begin(), reaches.end(), 1) - reaches.begin();
-      work[b] = std::max(0.0, table_units_->unit * static_cast<double>(first) + table_units_->least_rest);
+      windows.work[b] =
+          std::max(0.0, table_units_->unit * static_cast<double>(first) + table_units_->least_rest);
       next = reaches;
       for (const StageEntry& entry : table_) {
         if (entry.load <= limit && reaches[entry.to] != 0) next[entry.from] = 1;
       }
       reaches.swap(next);
     }
-    return work;
+    for (const double work : windows.work) {
+      double least = cuts_.empty() ? work : kInfinity;
+      for (const Cut& cut : cuts_) {
+        if (cut.most_work * (1 + kRounding) >= work)
+          least = std::min(least, std::max(work, cut.least_work) + cut.cost);
+      }
+      windows.with_cut.push_back(least);
+    }
+    return windows;
   }
 
   // The pairs of finer units that the allowed pairs may have become.

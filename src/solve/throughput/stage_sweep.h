@@ -41,6 +41,7 @@ class StageMask {
   void allow(std::uint32_t from, std::uint32_t to) { sums_[(from + 1) * (size_ + 1) + to + 1] = 1; }
   void finish();
   bool any(std::int64_t from, std::int64_t from_last, std::int64_t to, std::int64_t to_last) const;
+  std::size_t count() const { return sums_.back(); }  // of allowed pairs
   // The least end of an allowed stage that begins here.
   std::uint32_t firstEnd(std::uint32_t from) const { return first_end_[from]; }
 
