@@ -8,6 +8,7 @@
 #include "solve/throughput/run_rounding.h"
 #include "solve/throughput/stage_order.h"
 #include "support/random_problem.h"
+#include "support/scale.h"
 #include "support/small_chains.h"
 #include "support/wide_graphs.h"
 
@@ -74,8 +75,8 @@ void levelCosts(PipelineModel& model, Random& random) {
 }
 
 TEST(RunSearch, FindsEveryChainAndNoOtherWhereRunsAreItems) {
-  int taken = 0, exact = 0, joined = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  std::uint64_t taken = 0, exact = 0, joined = 0;
+  for (std::uint64_t seed = 0; seed < scaled(8000); ++seed) {
     Random random(seed, 44);
     const auto problem = likeDevices(random, smallShape(random));
     if (!problem) continue;
@@ -108,9 +109,9 @@ TEST(RunSearch, FindsEveryChainAndNoOtherWhereRunsAreItems) {
     }
     ++taken;
   }
-  EXPECT_GT(taken, 1000);
-  EXPECT_GT(exact, 200);
-  EXPECT_GT(joined, 300);
+  EXPECT_GT(taken, scaled(2000));
+  EXPECT_GT(exact, scaled(400));
+  EXPECT_GT(joined, scaled(600));
 }
 
 TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {

@@ -23,7 +23,7 @@ struct Share {
 
 constexpr std::array<Share, 8> kShares{{
     {"linear-dp", 0.1, 0.4, 0.05, 0.05},
-    {"chain", 0.8, 0, 0.05, 0.05},
+    {"chain", 0.05, 0, 0.05, 0.05},
     {"convex", 0, 0, 0.4, 0},
     {"beam", 0.05, 0.1, 0, 0},
     {"multilevel", 1, 1, 0, 0},
@@ -93,6 +93,9 @@ std::vector<CourseStep> courseOf(const Problem& problem) {
   for (const Turn& turn : kEventTurns) {
     if (events) add(*findSolver(turn.solver), turn.share);
   }
+  // What the exact engine does not prove soon takes all the time there is, and less of it from a better plan.
+  if (problem.goal() == Goal::kThroughput && problem.modes.contiguity == Contiguity::kChain)
+    add(*findSolver("chain"), 1);
   return course;
 }
 

@@ -24,18 +24,15 @@ constexpr std::size_t kMostItems = 4000;
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
 // Of the time, for tables of stages where chains of runs are searched after them, and how fine those are:
 // finer ones take longer than they save.
-constexpr double kTableShare = 0.3;
+constexpr double kTableShare = 0.4;
 constexpr std::size_t kRunUnits = 4 * kStageUnits;
 // Items of a run are at most this long, as a share of the best value.
 constexpr double kGrain = 0.03;
-// Of the time left, for limits that are refuted before a chain of runs is looked for; labels of a level then.
-constexpr double kRefuteShare = 0.2;
-constexpr std::size_t kSomeLabels = 64'000;
-// How close limits come to the least chain of runs, when they are refuted and when chains are looked for.
-constexpr double kClose = 0.001, kCloseChains = 0.004;
-// How far limits go up at a time, as a share of the way to the least chain that is
-// known.
-constexpr double kRise = 0.3;
+// Labels of a level that go on at most; when some do not, a limit is not refuted, but a chain may be found.
+constexpr std::size_t kMostLabels = 4'000'000;
+// How close limits come to the least chain of runs, and how far they go up at a time, as a share of the way
+// to the least chain that is known.
+constexpr double kClose = 0.001, kRise = 0.3;
 // Under a work limit: cells that count as one plan.
 constexpr std::uint64_t kCellsPerPlan = 1000;
 // A chain in which nets count at both ends may be this many times worse than the best plan.
@@ -141,33 +138,16 @@ class StageBound {
     }
   }
 
-  // In turn, ever higher limits are refuted, and searches that drop labels find chains of runs, which plans
-  // are made of. A limit that takes too long to refute comes closer to the last one.
+  // Ever higher limits are refuted, or a chain of runs is found below them, of which a plan is made.
   void searchRuns(const RunGraph& runs, RunSearch& search) {
-    double low = progress_.bestBound(), tried = low, high = cutoff(), too_high = high;
-    const auto look = [&](double limit, std::size_t labels, const Budget& budget) {
-      const RunSearch::End end = search.below(limit, windows(limit), labels, budget);
-      if (end == RunSearch::End::kNone) report(low = limit);
-      if (end == RunSearch::End::kFound) high = limit;
+    double tried = progress_.bestBound(), high = cutoff();
+    while (high - tried > kClose * high && !progress_.done() && !budget_.stopped()) {
+      const double limit = tried + kRise * (high - tried);
+      const RunSearch::End end = search.below(limit, windows(limit), kMostLabels, budget_);
+      if (end == RunSearch::End::kNone) report(limit);
+      (end == RunSearch::End::kFound ? high : tried) = limit;
       if (!search.chain().empty()) offer(roundToItems(model_, runs, search.chain()));
       high = std::min(high, cutoff());
-      return end;
-    };
-    const auto open = [&] { return high - low > kClose * high && !progress_.done() && !budget_.stopped(); };
-    while (open()) {
-      const bool finding = high - std::max(low, tried) > kCloseChains * high;
-      const Budget share = budget_.slice((finding ? kRefuteShare : 1) * budget_.remainingSeconds());
-      for (bool none = true; none && open();) {
-        too_high = std::min(too_high, high);
-        const double limit = low + kRise * (too_high - low);
-        none = look(limit, SIZE_MAX, share) == RunSearch::End::kNone;
-        if (!none) too_high = limit;
-      }
-      if (!finding && too_high - low <= kClose * high) return;
-      tried = std::max(low, tried);
-      if (!finding || !open()) continue;
-      const double limit = (tried + high) / 2;
-      if (look(limit, kSomeLabels, budget_) == RunSearch::End::kCut) tried = limit;
     }
   }
 

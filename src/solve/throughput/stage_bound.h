@@ -8,11 +8,11 @@
 // ideals of any two numbers of units (stage_sweep.h), and the path over units whose largest load is least.
 // Neighbouring stages of a path agree in the units of the ideal between them, not in the ideal. So units
 // become finer until time runs out or no path is below the best plan; stages that no such path uses are
-// dropped on the way. The ideals of each path are tried as boundaries of a plan, too. The second half of the
-// time goes to chains in which neighbours do agree, but items of a run are divisible (run_search.h): ever
-// higher values are refuted.
-// Guarantee: bounds hold for every plan under the modes above. Complexity: that of stage_sweep.h for each
-// halving of the units, that of run_search.h for each value. Out of time: the best bound so far.
+// dropped on the way. The ideals of each path are tried as boundaries of a plan, too. Most of the time goes
+// to chains in which neighbours do agree, but items of a run are divisible (run_search.h): ever higher values
+// are refuted, and chains that are found become plans. Guarantee: bounds hold for every plan under the modes
+// above. Complexity: that of stage_sweep.h for each halving of the units, that of run_search.h for each
+// value. Out of time: the best bound so far.
 #pragma once
 
 #include "allot/solve.h"
