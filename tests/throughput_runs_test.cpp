@@ -114,6 +114,32 @@ TEST(RunSearch, FindsEveryChainAndNoOtherWhereRunsAreItems) {
   EXPECT_GT(joined, scaled(600));
 }
 
+// Branches of equal costs, which stages leave in the middle.
+TEST(RunSearch, FindsEveryChainOfBranches) {
+  for (std::uint64_t seed = 0; seed < scaled(1500); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, 46);
+    WideOptions options;
+    options.devices = 2 + random.below(4);
+    const auto problem = branchGraph(2 + random.below(2), 2 + random.below(3), options);
+    ASSERT_TRUE(problem);
+    PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+    levelCosts(model, random);
+    const double unit = model.send[0] * (0.5 + 2 * random.unit());
+    for (double& seconds : model.seconds) seconds = random.chance(0.1) ? 0 : unit * (0.1 + random.unit());
+    const std::vector<Set> ideals = allIdeals(model);
+    const auto least = leastLoads(model, ideals, options.devices);
+    const double limit = least[options.devices][0] * (1 + 1e-6);
+    const RunGraph runs(model, stageOrder(model), random.chance(0.3) ? unit : kInfinity);
+    RunSearch search(runs, options.devices);
+    const Budget budget(RunOptions{}, nullptr);
+    const RunWindows nothing{std::vector<double>(options.devices + 1, 0),
+                             std::vector<double>(options.devices + 1, 0)};
+    for (const RunWindows& windows : {nothing, windowsOf(model, ideals, least, limit)})
+      ASSERT_EQ(search.below(limit, windows, SIZE_MAX, budget), RunSearch::End::kFound);
+  }
+}
+
 TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
   WideOptions options;
   options.devices = 6;

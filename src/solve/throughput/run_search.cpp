@@ -48,8 +48,11 @@ bool RunSearch::alive(const Label& label, const Node& node) const {
 }
 
 bool RunSearch::beats(const Label& other, const Label& label, const Node& node) {
-  if (other.left < label.left || other.stages > label.stages || other.lack > label.lack) return false;
-  const double ahead = other.left - label.left - std::max(0.0, other.excess - label.excess);
+  if (other.left < label.left || other.stages > label.stages) return false;
+  // Its unfinished runs may stay so for longer, unless those of the label are among them.
+  const bool among = (label.unpaid & ~other.unpaid) == 0;
+  if (other.lack > (among ? label.lack : 0)) return false;
+  const double ahead = other.left - label.left - std::max(0.0, other.excess - (among ? label.excess : 0));
   if (ahead < 0) return false;
   // It may have to pay for a net at the end of the stage that came from before in the other one, and for one
   // from before that the other never pays for.
