@@ -22,6 +22,14 @@ bool endsIn(const PipelineModel& model, std::uint32_t net, std::uint32_t v) {
   return std::find(ends.begin(), ends.end(), v) != ends.end();
 }
 
+// Whether all other items of a net follow the item.
+bool leadsOn(const PipelineModel& model, std::uint32_t net, std::uint32_t v) {
+  const auto ends = model.net_items[net], after = model.after[v];
+  return std::all_of(ends.begin(), ends.end(), [&](std::uint32_t w) {
+    return w == v || std::find(after.begin(), after.end(), w) != after.end();
+  });
+}
+
 double costBetween(const PipelineModel& model, std::uint32_t u, std::uint32_t v) {
   double sum = 0;
   for (const std::uint32_t e : model.item_nets[u]) sum += joins(model, e, u, v) ? costOf(model, e) : 0;
@@ -83,11 +91,12 @@ void RunGraph::join(const PipelineModel& model, std::span<const std::uint32_t> o
       if (endsIn(model, e, v) || (runs[r].size() > 1 && !joins(model, e, runs[r][runs[r].size() - 2], u)))
         return kNone;
     }
-    if (model.seconds[v] > grain) return kNone;
-    const double inside = costBetween(model, u, v), beyond = costBehind(model, v, u);
-    const bool nothing_done =
-        std::all_of(runs[r].begin(), runs[r].end(), [&](std::uint32_t w) { return model.seconds[w] <= 0; });
-    return beyond == inside || (beyond < inside && nothing_done) ? r : kNone;
+    if (model.seconds[v] > grain || costBetween(model, u, v) != costBehind(model, v, u)) return kNone;
+    // What is cut behind the run is cut by what follows it: it was not open before.
+    for (const std::uint32_t e : model.item_nets[v]) {
+      if (!joins(model, e, u, v) && !leadsOn(model, e, v)) return kNone;
+    }
+    return r;
   };
   for (const std::uint32_t v : order) {
     run_of[v] = runFor(v);
@@ -116,6 +125,11 @@ void RunGraph::fillNets(const PipelineModel& model, std::span<const std::uint32_
     runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
     const double cost = costOf(model, e);
     if (runs.size() < 2 || cost <= 0) continue;
+    net_maker.push_back(kNoRun);
+    for (const std::uint32_t v : model.net_items[e]) {
+      const auto run = items[run_of[v]];
+      if (run.size() > 1 && run.back() == v && leadsOn(model, e, v)) net_maker.back() = run_of[v];
+    }
     ends.push_back(std::move(runs));
     net_cost.push_back(cost);
   }

@@ -19,19 +19,7 @@ RunLattice::RunLattice(const RunGraph& runs)
     : graph(runs),
       total(std::accumulate(runs.work.begin(), runs.work.end(), 0.0)),
       packing_(runs.before, countUp(runs.runCount())) {
-  findMakers();
   giveSlots();
-}
-
-void RunLattice::findMakers() {
-  maker.assign(graph.net_cost.size(), kNoRun);
-  for (std::uint32_t e = 0; e < maker.size(); ++e) {
-    const auto runs = graph.net_runs[e];  // sorted
-    const bool first = std::all_of(runs.begin() + 1, runs.end(), [&](std::uint32_t r) {
-      return std::binary_search(graph.before[r].begin(), graph.before[r].end(), runs[0]);
-    });
-    if (first && graph.items[runs[0]].size() > 1) maker[e] = runs[0];
-  }
 }
 
 void RunLattice::giveSlots() {

@@ -42,8 +42,6 @@ struct RunEdge {
 
 class RunLattice {
  public:
-  static constexpr std::uint32_t kNoRun = UINT32_MAX;
-
   explicit RunLattice(const RunGraph& graph);
 
   // False where more nets can be open at once than there are slots.
@@ -52,8 +50,6 @@ class RunLattice {
   const RunGraph& graph;
   double total = 0;            // work
   std::vector<double> behind;  // by run: work of the run and of all that follows it
-  // By net: the run that comes right before all others of it and can be left in the middle, or kNoRun.
-  std::vector<std::uint32_t> maker;
 
   std::size_t keyWords() const { return packing_.words; }
   const std::uint64_t* key(const RunLevel& level, std::size_t ideal) const {
@@ -84,7 +80,6 @@ class RunLattice {
   bool suitable_ = false;
   std::vector<std::uint8_t> slot_;  // by net: no two nets share one that can be open at once
 
-  void findMakers();
   void giveSlots();
   void addIdeal(const RunLevel& from, std::uint32_t parent, std::uint32_t run, const std::uint64_t* key,
                 RunLevel& level) const;

@@ -32,7 +32,7 @@ RunSearch::Node RunSearch::nodeOf(const RunLevel& level, std::size_t ideal) cons
   for (const std::uint32_t r : lattice_.unfinished(node.key)) {
     Node::Unfinished run{graph_.rest(r), 0, 0};
     for (const std::uint32_t e : graph_.run_nets[r]) {
-      if (lattice_.maker[e] != r) continue;
+      if (graph_.net_maker[e] != r) continue;
       run.cost += 2 * graph_.net_cost[e];
       run.nets |= lattice_.bit(e);
     }
@@ -100,7 +100,7 @@ void RunSearch::gather(const RunLevel& from, const Csr<Label>& labels, std::span
       if (graph_.items[r].size() == 1 || lattice_.holdsAny(from_key, graph_.after[r])) continue;
       const auto nets = graph_.run_nets[r];
       const auto made =
-          std::find_if(nets.begin(), nets.end(), [&](std::uint32_t e) { return lattice_.maker[e] == r; });
+          std::find_if(nets.begin(), nets.end(), [&](std::uint32_t e) { return graph_.net_maker[e] == r; });
       if (made == nets.end() || (touched & lattice_.bit(*made)) == 0) {
         finished += graph_.rest(r);
       } else {
@@ -172,8 +172,8 @@ RunSearch::Label RunSearch::begin(const Node& node, double work, std::uint32_t s
     label.left -= graph_.net_cost[e];
     label.unpaid &= ~lattice_.bit(e);
     if (closed) label.old &= ~lattice_.bit(e);
-    const std::uint32_t maker = lattice_.maker[e];
-    if (maker != RunLattice::kNoRun && !lattice_.holdsAny(node.key, graph_.after[maker]))
+    const std::uint32_t maker = graph_.net_maker[e];
+    if (maker != RunGraph::kNoRun && !lattice_.holdsAny(node.key, graph_.after[maker]))
       finished.push_back(maker);
   }
   std::sort(finished.begin(), finished.end());
