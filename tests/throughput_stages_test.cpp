@@ -29,7 +29,10 @@ std::uint32_t unitsOf(Set set, const StageUnits& units) {
   return sum;
 }
 
-using Table = std::map<std::pair<std::uint32_t, std::uint32_t>, double>;
+struct Least {
+  double load, cut;
+};
+using Table = std::map<std::pair<std::uint32_t, std::uint32_t>, Least>;
 
 Table enumerated(const PipelineModel& model, const StageUnits& units, double cutoff) {
   Table table;
@@ -38,10 +41,12 @@ Table enumerated(const PipelineModel& model, const StageUnits& units, double cut
     for (const Set last : ideals) {
       if ((first & ~last) != 0) continue;
       const Set stage = last & ~first;
-      const double load = sumOver(stage, model.seconds) + cutOf(model, stage);
+      const double cut = cutOf(model, stage), load = sumOver(stage, model.seconds) + cut;
       if (load > cutoff) continue;
-      const auto [at, is_new] = table.emplace(std::pair(unitsOf(first, units), unitsOf(last, units)), load);
-      if (!is_new) at->second = std::min(at->second, load);
+      const std::pair key(unitsOf(first, units), unitsOf(last, units));
+      Least& least = table.emplace(key, Least{load, cut}).first->second;
+      least.load = std::min(least.load, load);
+      least.cut = std::min(least.cut, cut);
     }
   }
   return table;
@@ -79,14 +84,21 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
     const double cutoff = random.chance(0.3) ? kInfinity : (0.2 + 0.2 * random.below(8)) * work;
     const StageDiagram diagram(model, stageOrder(model), StageDiagram::Paths::kStages, cutoff, budget);
     ASSERT_TRUE(diagram.built);
-    const StageUnits units(model, diagram, 1 + random.below(30));
+    const StageDiagram ideals(model, stageOrder(model), StageDiagram::Paths::kIdeals, kInfinity, budget);
+    ASSERT_TRUE(ideals.built);
+    const StageUnits units(model, ideals, 1 + random.below(30));
     const Table expected = enumerated(model, units, cutoff);
+    std::vector<double> least_work(units.all + 1, kInfinity), most_work(units.all + 1, -kInfinity);
     for (const Set ideal : allIdeals(model)) {
-      // Of ideals that end no stage below the limit nothing is known.
-      if (cutoff < kInfinity) break;
-      const double rest = sumOver(ideal, model.seconds) - units.unit * unitsOf(ideal, units);
-      EXPECT_GE(rest, units.least_rest - 1e-9);
-      EXPECT_LE(rest, units.most_rest + 1e-9);
+      const std::uint32_t mine = unitsOf(ideal, units);
+      least_work[mine] = std::min(least_work[mine], sumOver(ideal, model.seconds));
+      most_work[mine] = std::max(most_work[mine], sumOver(ideal, model.seconds));
+    }
+    for (std::uint32_t u = 0; u <= units.all; ++u) {
+      ASSERT_EQ(least_work[u] < kInfinity, units.least_work[u] < kInfinity);
+      if (least_work[u] == kInfinity) continue;
+      EXPECT_NEAR(units.least_work[u], least_work[u], 1e-9);
+      EXPECT_NEAR(units.most_work[u], most_work[u], 1e-9);
     }
     StageSweep sweep(model, diagram);
     const auto entries = sweep.run(units, nullptr, cutoff, budget);
@@ -96,7 +108,10 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
     std::size_t allowed = 0;
     for (const StageEntry& entry : *entries) {
       ASSERT_TRUE(expected.contains({entry.from, entry.to}));
-      EXPECT_NEAR(entry.load, expected.at({entry.from, entry.to}), 1e-9);
+      const Least& least = expected.at({entry.from, entry.to});
+      EXPECT_NEAR(entry.load, least.load, 1e-9);
+      EXPECT_NEAR(entry.cut, least.cut, 1e-6 * least.load);
+      EXPECT_LE(entry.cut, least.cut * (1 + 1e-12));
       if (!random.chance(0.4)) continue;
       mask.allow(entry.from, entry.to);
       ++allowed;
@@ -124,7 +139,7 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
     for (const StageEntry& entry : *masked) {
       if (!mask.any(entry.from, entry.from, entry.to, entry.to)) continue;
       ++found;
-      EXPECT_NEAR(entry.load, expected.at({entry.from, entry.to}), 1e-9);
+      EXPECT_NEAR(entry.load, expected.at({entry.from, entry.to}).load, 1e-9);
     }
     EXPECT_EQ(found, allowed);
     ++taken;

@@ -40,6 +40,8 @@ constexpr double kLoss = 2;
 // Moves for each item in search of a better plan near one, and how far from it at first.
 constexpr std::uint64_t kNearMoves = 1000;
 constexpr double kNearHeat = 0.03;
+// A limit for which there is a path, beyond one for which there is none, as a share of it.
+constexpr double kJustAbove = 1e-6;
 
 using Held = std::vector<std::uint8_t>;  // by item: whether an ideal holds it
 
@@ -55,12 +57,10 @@ class StageBound {
 
   bool run() {
     const std::vector<std::uint32_t> order = stageOrder(model_);
+    const StageDiagram ideals(model_, order, StageDiagram::Paths::kIdeals, kInfinity, budget_);
+    if (!ideals.built) return false;
+    planByProfile(ideals);
     const double upper = progress_.bestValue() * (1 + kRounding);
-    {
-      const StageDiagram ideals(model_, order, StageDiagram::Paths::kIdeals, upper, budget_);
-      if (!ideals.built) return false;
-      planByProfile(ideals);
-    }
     const StageDiagram diagram(model_, order, StageDiagram::Paths::kStages, upper, budget_);
     if (!diagram.built) return false;
     const RunGraph runs(model_, order, kGrain * upper);
@@ -68,7 +68,7 @@ class StageBound {
     // How much work a search over runs is, nobody knows before.
     const bool by_runs = search.suitable() && budget_.work_limit == 0;
     if (by_runs) most_units_ = std::min(most_units_, kRunUnits * stages_);
-    raise(diagram, budget_.slice((by_runs ? kTableShare : 1) * budget_.remainingSeconds()));
+    raise(diagram, ideals, budget_.slice((by_runs ? kTableShare : 1) * budget_.remainingSeconds()));
     if (by_runs && !table_.empty() && !progress_.done()) searchRuns(runs, search);
     return true;
   }
@@ -95,46 +95,46 @@ class StageBound {
   void planByProfile(const StageDiagram& ideals) {
     const StageUnits units(model_, ideals, most_units_);
     StageSweep sweep(model_, ideals);
-    const auto entries = sweep.run(units, nullptr, progress_.bestValue(), budget_);
+    const auto entries = sweep.run(units, nullptr, kInfinity, budget_);
     if (!entries) return;
     std::vector<double> cut(units.all + 1, kInfinity);
     for (const StageEntry& entry : *entries) {
       cut[entry.to] = entry.load;
-      const double work = units.unit * entry.to;
-      cuts_.push_back({work + units.least_rest, work + units.most_rest, entry.load});
+      cuts_.push_back({units.least_work[entry.to], units.most_work[entry.to], entry.load});
     }
     std::vector<StageEntry> wanted;
     for (const std::uint32_t at : cheapestBoundaries(cut, units.unit, stages_, kLoss * progress_.bestValue()))
-      wanted.push_back({0, at, cut[at]});
+      wanted.push_back({0, at, cut[at], 0});
     std::vector<Held> boundaries;
-    for (const auto& sides : sweep.stages(wanted, units, progress_.bestValue(), budget_))
+    for (const auto& sides : sweep.stages(wanted, units, kInfinity, budget_))
       boundaries.push_back(heldBy(sides, Side::kInside));
     if (!boundaries.empty()) offer(boundaries);
   }
 
   // Ever finer units, until no path is below the best plan.
-  void raise(const StageDiagram& diagram, const Budget& budget) {
+  void raise(const StageDiagram& diagram, const StageDiagram& ideals, const Budget& budget) {
     StageSweep sweep(model_, diagram);
     std::optional<StageMask> mask;
     for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
-      const StageUnits units(model_, diagram, count);
+      const StageUnits units(model_, ideals, count);
       const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget);
       if (!entries) return;
       const std::uint64_t cells = sweep.cells();
       table_ = *entries;
       table_units_ = units;
-      const StagePaths paths(*entries, units.all, stages_);
-      report(paths.value());
-      if (progress_.done() || paths.value() == kInfinity) return;
-      tryPath(sweep.stages(paths.best(), units, cutoff(), budget));
+      const StagePaths paths(*entries, units, stages_);
+      const double value = paths.value(progress_.bestBound(), cutoff());
+      report(value);
+      if (progress_.done() || value >= cutoff()) return;
+      tryPath(sweep.stages(paths.path(std::min(cutoff(), value * (1 + kJustAbove))), units, cutoff(), budget));
       if (progress_.done()) return;
       // The next table may have four times as many.
       if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
-      const StageMask used = paths.used();
+      const StageMask used = paths.used(cutoff());
       mask.reset();
       // Looking at a mask that rules out little takes longer than what it saves.
       if (used.count() * 2 < entries->size())
-        mask = finer(used, units, StageUnits(model_, diagram, 2 * count));
+        mask = finer(used, units, StageUnits(model_, ideals, 2 * count));
     }
   }
 
@@ -153,19 +153,7 @@ class StageBound {
 
   // As far as the table of stages and the cheapest cuts can tell.
   RunWindows windows(double limit) const {
-    std::vector<std::uint8_t> reaches(table_units_->all + 1, 0), next;
-    reaches.back() = 1;
-    RunWindows windows{.work = std::vector<double>(stages_ + 1), .with_cut = {}};
-    for (std::size_t b = stages_ + 1; b-- > 0;) {
-      const auto first = std::find(reaches.begin(), reaches.end(), 1) - reaches.begin();
-      windows.work[b] =
-          std::max(0.0, table_units_->unit * static_cast<double>(first) + table_units_->least_rest);
-      next = reaches;
-      for (const StageEntry& entry : table_) {
-        if (entry.load <= limit && reaches[entry.to] != 0) next[entry.from] = 1;
-      }
-      reaches.swap(next);
-    }
+    RunWindows windows{.work = StagePaths(table_, *table_units_, stages_).needed(limit), .with_cut = {}};
     for (const double work : windows.work) {
       double least = cuts_.empty() ? work : kInfinity;
       for (const Cut& cut : cuts_) {
@@ -179,20 +167,27 @@ class StageBound {
 
   // The pairs of finer units that the allowed pairs may have become.
   StageMask finer(const StageMask& known, const StageUnits& units, const StageUnits& finer) const {
-    // The work of an ideal lies between those of its units with the least and the most rest.
+    const double slack = kRounding * units.most_work.back();
+    // By finer units: the first and the last of those that an ideal with so much work may have.
     std::vector<std::int64_t> first, last;
     for (std::uint32_t i = 0; i <= finer.all; ++i) {
-      const double least = finer.unit * i + finer.least_rest - units.most_rest;
-      const double most = finer.unit * i + finer.most_rest - units.least_rest;
-      first.push_back(static_cast<std::int64_t>(std::floor(least / units.unit)) - 1);
-      last.push_back(static_cast<std::int64_t>(std::ceil(most / units.unit)) + 1);
+      first.push_back(units.all + 1);
+      last.push_back(-1);
+      for (std::uint32_t k = 0; k <= units.all; ++k) {
+        if (units.most_work[k] < finer.least_work[i] - slack ||
+            units.least_work[k] > finer.most_work[i] + slack)
+          continue;
+        first.back() = std::min<std::int64_t>(first.back(), k);
+        last.back() = k;
+      }
     }
-    const double most_work = cutoff() + finer.most_rest - finer.least_rest;
     StageMask mask(finer.all);
     for (std::uint32_t i = 0; i <= finer.all; ++i) {
       if (!known.any(first[i], last[i], 0, units.all)) continue;
-      for (std::uint32_t j = i; j <= finer.all && finer.unit * (j - i) <= most_work; ++j) {
-        if (known.any(first[i], last[i], first[j], last[j])) mask.allow(i, j);
+      for (std::uint32_t j = i; j <= finer.all; ++j) {
+        if (finer.least_work[j] - finer.most_work[i] <= cutoff() &&
+            known.any(first[i], last[i], first[j], last[j]))
+          mask.allow(i, j);
       }
     }
     mask.finish();

@@ -7,56 +7,86 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of them
+constexpr double kClose = 1e-7;      // of a bisection, as a share of its upper end
 
 }  // namespace
 
-StagePaths::StagePaths(std::span<const StageEntry> entries, std::uint32_t all, std::size_t stages)
+StagePaths::StagePaths(std::span<const StageEntry> entries, const StageUnits& units, std::size_t stages)
     : entries_(entries),
+      units_(units),
       stages_(stages),
-      size_(all + 1),
-      before_((stages + 1) * size_, kInfinity),
-      via_((stages + 1) * size_, kNone) {
-  before_[0] = 0;
-  for (std::size_t b = 0; b < stages; ++b) {
-    const double* here = &before_[b * size_];
-    double* next = &before_[(b + 1) * size_];
-    std::copy_n(here, size_, next);
-    for (std::uint32_t e = 0; e < entries.size(); ++e) {
-      const double value = std::max(here[entries[e].from], entries[e].load);
-      if (value >= next[entries[e].to]) continue;
-      next[entries[e].to] = value;
-      via_[(b + 1) * size_ + entries[e].to] = e;
+      size_(units.all + 1),
+      slack_(kRounding * units.most_work[units.all]) {}
+
+std::vector<double> StagePaths::backwards(double limit, std::vector<std::uint32_t>* via) const {
+  std::vector<double> needed((stages_ + 1) * size_, kInfinity);
+  if (via != nullptr) via->assign(needed.size(), kNone);
+  needed.back() = units_.least_work.back();
+  for (std::size_t b = stages_; b-- > 0;) {
+    double* here = &needed[b * size_];
+    const double* next = &needed[(b + 1) * size_];
+    std::copy_n(next, size_, here);
+    for (std::uint32_t e = 0; e < entries_.size(); ++e) {
+      const StageEntry& entry = entries_[e];
+      if (entry.load > limit || next[entry.to] == kInfinity) continue;
+      const double work =
+          std::max(units_.least_work[entry.from], next[entry.to] + entry.cut - limit - slack_);
+      if (work > units_.most_work[entry.from] + slack_ || work >= here[entry.from]) continue;
+      here[entry.from] = work;
+      if (via != nullptr) (*via)[b * size_ + entry.from] = e;
     }
   }
+  return needed;
 }
 
-std::vector<StageEntry> StagePaths::best() const {
+double StagePaths::value(double low, double high) const {
+  const auto none = [&](double limit) { return backwards(limit)[0] == kInfinity; };
+  if (none(high)) return high;
+  while (high - low > kClose * high) {
+    const double middle = (low + high) / 2;
+    (none(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+std::vector<double> StagePaths::needed(double limit) const {
+  const std::vector<double> all = backwards(limit);
+  std::vector<double> least;
+  if (all[0] == kInfinity) return least;
+  for (std::size_t b = 0; b <= stages_; ++b)
+    least.push_back(*std::min_element(&all[b * size_], &all[b * size_] + size_));
+  return least;
+}
+
+std::vector<StageEntry> StagePaths::path(double limit) const {
+  std::vector<std::uint32_t> via;
   std::vector<StageEntry> path;
-  std::size_t at = size_ - 1;
-  for (std::size_t b = stages_; b > 0; --b) {
-    const std::uint32_t e = via_[b * size_ + at];
+  if (backwards(limit, &via)[0] == kInfinity) return path;
+  std::size_t at = 0;
+  for (std::size_t b = 0; b < stages_; ++b) {
+    const std::uint32_t e = via[b * size_ + at];
     if (e == kNone) continue;
     path.push_back(entries_[e]);
-    at = entries_[e].from;
+    at = entries_[e].to;
   }
-  std::reverse(path.begin(), path.end());
   return path;
 }
 
-StageMask StagePaths::used() const {
-  StageMask mask(static_cast<std::uint32_t>(size_ - 1));
-  // Whether everything is in reach from there, for ever more stages behind an entry and ever fewer before it.
-  std::vector<std::uint8_t> reaches(size_, 0), next;
-  reaches.back() = 1;
-  for (std::size_t b = stages_; b-- > 0;) {
-    const double* before = &before_[b * size_];
-    next = reaches;
+StageMask StagePaths::used(double limit) const {
+  StageMask mask(units_.all);
+  const std::vector<double> needed = backwards(limit);
+  std::vector<double> reached(size_, -kInfinity), next;  // the most work, behind ever more stages
+  reached[0] = units_.most_work[0];
+  for (std::size_t b = 0; b < stages_; ++b) {
+    next = reached;
     for (const StageEntry& entry : entries_) {
-      if (reaches[entry.to] == 0) continue;
-      next[entry.from] = 1;
-      if (before[entry.from] < kInfinity) mask.allow(entry.from, entry.to);
+      const double at_end = reached[entry.from] + limit - entry.cut + slack_;
+      if (entry.load > limit || at_end < needed[(b + 1) * size_ + entry.to] - slack_) continue;
+      next[entry.to] = std::max(next[entry.to], std::min(at_end, units_.most_work[entry.to]));
+      mask.allow(entry.from, entry.to);
     }
-    reaches.swap(next);
+    reached.swap(next);
   }
   mask.finish();
   return mask;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/thread_pool.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of them
+// Costs of nets are counted in quanta, so many for the cut-off, each rounded down.
+constexpr double kQuanta = std::uint32_t{1} << 30;
 constexpr std::size_t kInside = static_cast<std::size_t>(Side::kInside);
 
 // Calls `visit(layer, node, side, arc)` for all arcs, last layers first.
@@ -29,30 +32,62 @@ void visitBackwards(const StageDiagram& diagram, Visit visit) {
 
 }  // namespace
 
-StageUnits::StageUnits(const PipelineModel& model, const StageDiagram& diagram, std::size_t count)
+StageUnits::StageUnits(const PipelineModel& model, const StageDiagram& ideals, std::size_t count)
     : item(model.itemCount()) {
   double total = 0;
   for (const double seconds : model.seconds) total += seconds;
   unit = total / static_cast<double>(count);
   // Rounded along the order, so that errors do not add up.
   double sum = 0;
-  for (const std::uint32_t v : diagram.item) {
+  for (const std::uint32_t v : ideals.item) {
     sum += model.seconds[v];
     const auto next = static_cast<std::uint32_t>(std::lround(sum / unit));
     item[v] = next - all;
     all = next;
   }
-  std::vector<double> least(diagram.nodeCount(), kInfinity), most(diagram.nodeCount(), -kInfinity);
-  for (std::size_t node = diagram.layer_begin[diagram.layers()]; node < diagram.nodeCount(); ++node)
-    least[node] = most[node] = 0;
-  visitBackwards(diagram, [&](std::size_t layer, std::size_t node, std::size_t side, std::size_t to) {
-    const std::uint32_t v = diagram.item[layer];
-    const double rest = side <= kInside ? model.seconds[v] - unit * item[v] : 0;
-    least[node] = std::min(least[node], least[to] + rest);
-    most[node] = std::max(most[node], most[to] + rest);
-  });
-  least_rest = least[0];
-  most_rest = most[0];
+  measureIdeals(model, ideals);
+}
+
+void StageUnits::measureIdeals(const PipelineModel& model, const StageDiagram& ideals) {
+  // Of the ways to a node: work at least and at most, by units from `first` on.
+  struct Ways {
+    std::uint32_t first = UINT32_MAX;
+    std::vector<double> least{}, most{};
+  };
+  const auto add = [](const Ways& from, std::uint32_t units, double work, Ways& to) {
+    const std::uint32_t first = from.first + units;
+    if (to.first == UINT32_MAX) to.first = first;
+    if (first < to.first) {
+      to.least.insert(to.least.begin(), to.first - first, kInfinity);
+      to.most.insert(to.most.begin(), to.first - first, -kInfinity);
+      to.first = first;
+    }
+    const std::size_t shift = first - to.first, size = std::max(to.least.size(), shift + from.least.size());
+    to.least.resize(size, kInfinity);
+    to.most.resize(size, -kInfinity);
+    for (std::size_t i = 0; i < from.least.size(); ++i) {
+      to.least[i + shift] = std::min(to.least[i + shift], from.least[i] + work);
+      to.most[i + shift] = std::max(to.most[i + shift], from.most[i] + work);
+    }
+  };
+  std::vector<Ways> ways{{0, {0}, {0}}}, next;
+  for (std::size_t layer = 0; layer < ideals.layers(); ++layer) {
+    const std::uint32_t v = ideals.item[layer];
+    next.assign(ideals.width(layer + 1), {});
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      for (std::size_t side = kInside; side < kSides; ++side) {
+        const StageDiagram::Arc& arc = ideals.arcs[ideals.layer_begin[layer] + i][side];
+        if (arc.to == StageDiagram::kNoNode) continue;
+        const bool inside = side == kInside;
+        add(ways[i], inside ? item[v] : 0, inside ? model.seconds[v] : 0, next[arc.to]);
+      }
+    }
+    ways.swap(next);
+  }
+  least_work.assign(all + 1, kInfinity);
+  most_work.assign(all + 1, -kInfinity);
+  std::copy(ways[0].least.begin(), ways[0].least.end(), least_work.begin() + ways[0].first);
+  std::copy(ways[0].most.begin(), ways[0].most.end(), most_work.begin() + ways[0].first);
 }
 
 void StageMask::finish() {
@@ -100,12 +135,24 @@ void StageSweep::measureRest(const StageUnits& units) {
   });
 }
 
+std::uint32_t StageSweep::cutOf(const StageDiagram::Arc& arc, std::size_t side, std::size_t layer) const {
+  if (!diagram_.work_counts || arc.cost <= 0) return 0;
+  const double work = side == kInside ? model_.seconds[diagram_.item[layer]] : 0;
+  // The subtraction may round up.
+  const double cut = (arc.cost - work - kRounding * arc.cost) / quantum_;
+  return static_cast<std::uint32_t>(std::clamp(cut, 0.0, kQuanta));
+}
+
 std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const StageMask* mask,
                                                  double cutoff, const Budget& budget) {
   measureRest(units);
   const std::size_t most_cells = budget.memory_bytes / 8 / sizeof(Cell), most_kept = 2 * most_cells;
   bool keep = true;
   cells_ = 0;
+  // No stage costs more than everything at once.
+  const double everything = std::reduce(model_.seconds.begin(), model_.seconds.end()) +
+                            std::reduce(model_.send.begin(), model_.send.end());
+  quantum_ = std::min(cutoff, everything) / kQuanta;
   const auto useful = [&](const Cell& cell, std::size_t node) {
     if (cell.load + diagram_.least_after[node] > cutoff) return false;
     if (mask == nullptr) return true;
@@ -124,7 +171,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
     std::uint32_t node, side;
   };
   kept_.clear();
-  std::vector<Row> rows{{Cell{0, 0}}};
+  std::vector<Row> rows{{Cell{0, 0, 0}}};
   for (std::size_t layer = 0; layer < diagram_.layers(); ++layer) {
     if (budget.stopped()) return std::nullopt;
     const std::uint32_t mine = units.item[diagram_.item[layer]];
@@ -143,10 +190,10 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
       Row row, more, both;
       for (const In& from : in[to]) {
         const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
-        const std::uint32_t by = shift(mine, from.side);
+        const std::uint32_t by = shift(mine, from.side), cut = cutOf(arc, from.side, layer);
         more.clear();
         for (const Cell& cell : rows[from.node]) {
-          const Cell moved{cell.key + by, cell.load + arc.cost};
+          const Cell moved{cell.key + by, cell.cut + cut, cell.load + arc.cost};
           if (useful(moved, next_begin + to)) more.push_back(moved);
         }
         if (row.empty()) {
@@ -160,6 +207,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
           both.push_back(cell);
           if (a == row.end() || a->key != cell.key) continue;
           both.back().load = std::min(cell.load, a->load);
+          both.back().cut = std::min(cell.cut, a->cut);
           ++a;
         }
         both.insert(both.end(), a, row.end());
@@ -189,7 +237,8 @@ std::optional<std::vector<StageEntry>> StageSweep::run(const StageUnits& units, 
   const std::optional<Row> end = sweep(units, mask, cutoff, budget);
   if (!end) return std::nullopt;
   std::vector<StageEntry> entries;
-  for (const Cell& cell : *end) entries.push_back({cell.key >> 16, cell.key & 0xFFFF, cell.load});
+  for (const Cell& cell : *end)
+    entries.push_back({cell.key >> 16, cell.key & 0xFFFF, cell.load, quantum_ * cell.cut});
   return entries;
 }
 

@@ -1,12 +1,12 @@
-// The least load of a stage between ideals of any two amounts of work.
+// The least load of a stage between ideals of any two amounts of work, and the least cost of its nets.
 //
 // Problem: the work of all items is measured in whole units, so that each ideal has some number of units. For
 // all a and b find the least load of a stage that begins behind an ideal of a units and ends with an ideal of
-// b units. A chain of stages then is a path over units, so that paths bound chains from below; the finer the
-// units, the closer. Method: dynamic programming over the paths of a StageDiagram, a table of pairs of units
+// b units, and the least that nets cost such a stage. A chain of stages then is a path over units, so that
+// paths bound chains from below (stage_path.h); the finer the units, the closer. Method: dynamic programming over the paths of a StageDiagram, a table of pairs of units
 // for each node. Pairs that a mask rules out, and loads above a cut-off, are dropped as soon as that is
 // certain. Guarantee: every stage of a load at most the cut-off whose units the mask allows is in the table,
-// with its load or less. Complexity: O(nodes * pairs of units) time and space, or space for one layer and
+// with its load and its cost of nets or less. Complexity: O(nodes * pairs of units) time and space, or space for one layer and
 // twice the time where that is too much. Out of time or memory: no answer.
 #pragma once
 
@@ -22,14 +22,17 @@ namespace allot {
 
 // Work in whole units.
 struct StageUnits {
-  // About `count` units, fewer than 2^16, for the work of all items.
-  StageUnits(const PipelineModel& model, const StageDiagram& diagram, std::size_t count);
+  // About `count` units, fewer than 2^16, for the work of all items. `ideals`: all of them.
+  StageUnits(const PipelineModel& model, const StageDiagram& ideals, std::size_t count);
 
   double unit = 0;                  // seconds
   std::vector<std::uint32_t> item;  // by item
   std::uint32_t all = 0;
-  // Work of an ideal beyond its units, at least and at most, of those that end a stage.
-  double least_rest = 0, most_rest = 0;
+  // Work of the ideals of so many units, in seconds; nothing has so little or so much where there are none.
+  std::vector<double> least_work, most_work;
+
+ private:
+  void measureIdeals(const PipelineModel& model, const StageDiagram& ideals);
 };
 
 // Which pairs of units a stage may begin and end with.
@@ -53,7 +56,8 @@ class StageMask {
 
 struct StageEntry {
   std::uint32_t from, to;  // units
-  double load;
+  double load;             // at least
+  double cut;              // cost of nets, at least
 };
 
 class StageSweep {
@@ -75,6 +79,7 @@ class StageSweep {
  private:
   struct Cell {
     std::uint32_t key;  // units of the first ideal in the upper half, of the second in the lower
+    std::uint32_t cut;  // cost of nets in quanta
     double load;
   };
   using Row = std::vector<Cell>;
@@ -87,6 +92,7 @@ class StageSweep {
   const PipelineModel& model_;
   const StageDiagram& diagram_;
   std::size_t cells_ = 0;
+  double quantum_ = 0;                  // seconds
   std::vector<Rest> rest_;              // by node
   std::vector<std::vector<Row>> kept_;  // by layer, the end too; empty where they are too large
 
@@ -94,6 +100,8 @@ class StageSweep {
     return side == 0 ? units << 16 | units : side == 1 ? units : 0;
   }
   void measureRest(const StageUnits& units);
+  // Cost of the nets of an arc, in quanta.
+  std::uint32_t cutOf(const StageDiagram::Arc& arc, std::size_t side, std::size_t layer) const;
   // All layers one after the other; the end's row, or nothing.
   std::optional<Row> sweep(const StageUnits& units, const StageMask* mask, double cutoff,
                            const Budget& budget);
