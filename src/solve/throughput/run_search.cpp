@@ -155,8 +155,9 @@ void RunSearch::refuse(Node& node, std::uint32_t run, std::span<const Label> lab
     const std::uint32_t maker = graph_.net_maker[e];
     const auto runs = graph_.net_runs[e];
     if ((maker == RunGraph::kNoRun || ideals_.holdsAny(made.key, graph_.after[maker])) &&
-        std::all_of(runs.begin(), runs.end(),
-                    [&](std::uint32_t r) { return RunIdeals::refuses(made, r) || ideals_.holds(made.key, r); }))
+        std::all_of(runs.begin(), runs.end(), [&](std::uint32_t r) {
+          return RunIdeals::refuses(made, r) || ideals_.holds(made.key, r);
+        }))
       untouched |= ideals_.bit(e);
   }
   node.ideal = made;
@@ -268,9 +269,8 @@ bool RunSearch::endAt(const RunIdeal& ideal, double work, std::uint32_t via, End
 std::uint32_t RunSearch::numberOf(const RunIdeal& ideal, RunIdealList& list, HashIndex& index) const {
   const auto size = static_cast<std::uint32_t>(list.size());
   index.makeRoom(size, [&](std::uint32_t i) { return ideals_.hashOf(list[i].key); });
-  const std::uint32_t number = index.find(ideals_.hashOf(ideal.key), size, [&](std::uint32_t i) {
-    return ideals_.same(list[i].key, ideal.key);
-  });
+  const std::uint32_t number = index.find(
+      ideals_.hashOf(ideal.key), size, [&](std::uint32_t i) { return ideals_.same(list[i].key, ideal.key); });
   if (number == size) list.add(ideal);
   return number;
 }
@@ -310,9 +310,9 @@ std::vector<RunSearch::Share> RunSearch::expand(const RunIdealList& ideals, cons
                                                 std::uint32_t run, const Budget& budget) const {
   std::vector<Share> shares((ideals.size() + kShareIdeals - 1) / kShareIdeals, Share{ideals_.list()});
   parallelFor(shares.size(), budget.threads, [&](std::size_t s) {
-    if (budget.stopped()) return;
     std::vector<Label> best;
     for (std::size_t i = s * kShareIdeals; i < std::min(ideals.size(), (s + 1) * kShareIdeals); ++i) {
+      if (budget.stopped()) return;
       Node node = nodeOf(ideals[i]);
       best.assign(labels[i].begin(), labels[i].end());
       keepBest(best, node);

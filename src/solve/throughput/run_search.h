@@ -1,9 +1,9 @@
 // Whether any chain of stages stays below a load, over all ideals of a run graph.
 //
-// Problem: a chain of at most k stages, each of load at most `limit`, on like devices. Method: one stage after
-// the other, from all boundaries I at once where the one before may have ended; each decides about one run
-// after the other (run_ideals.h). A label of an ideal J is a stage in the making that holds everything between
-// some boundary I and J. It knows
+// Problem: a chain of at most k stages, each of load at most `limit`, on like devices. Method: one stage
+// after the other, from all boundaries I at once where the one before may have ended; each decides about one
+// run after the other (run_ideals.h). A label of an ideal J is a stage in the making that holds everything
+// between some boundary I and J. It knows
 //   - which open nets have runs in I or are paid for at the end already (`old`), and which of those in I the
 //     stage has not paid for yet;
 //   - `left`: the work done at I, at most, less what the stage has paid;
@@ -11,13 +11,13 @@
 //     least, and `excess`, their work beyond their first items at least. Finishing a run that nothing follows
 //     costs the stage its nets twice; it cannot be undone either.
 // A stage that ends at J reaches left + limit less what new open nets cost, at most all work of J but `lack`,
-// at least the least of J and `excess`. Nets with a run that the stage refuses are cut at its end and paid for
-// at once; nets that every later end has touched or closed are settled when it begins. Of two labels one goes
-// when the other is ahead by at least what the nets in which they differ can cost it. Guarantee: when there is
-// no chain, the model that the run graph was made of has none either; runs are divisible here, so a chain that
-// is found need not exist there. Complexity: O(labels * open nets), labels of all stages; they grow steeply
-// with the limit and with the width of the windows. Deterministic for any number of threads. Out of time or
-// memory: no answer.
+// at least the least of J and `excess`. Nets with a run that the stage refuses are cut at its end and paid
+// for at once; nets that every later end has touched or closed are settled when it begins. Of two labels one
+// goes when the other is ahead by at least what the nets in which they differ can cost it. Guarantee: when
+// there is no chain, the model that the run graph was made of has none either; runs are divisible here, so a
+// chain that is found need not exist there. Complexity: O(labels * open nets), labels of all stages; they
+// grow steeply with the limit and with the width of the windows. Deterministic for any number of threads. Out
+// of time or memory: no answer.
 #pragma once
 
 #include <cstdint>
@@ -82,7 +82,7 @@ class RunSearch {
   struct Ends {
     RunIdealList ideals;
     HashIndex index{4};
-    std::vector<double> work{};         // done there at most
+    std::vector<double> work{};        // done there at most
     std::vector<std::uint32_t> via{};  // where the stage begins that has done so
   };
   // What a thread makes of some ideals.
@@ -90,7 +90,7 @@ class RunSearch {
     RunIdealList ideals;
     std::vector<std::uint32_t> choice{};  // the next one of each ideal
     Csr<Label> labels{};                  // by ideal
-    std::vector<double> work{};           // done when the stage ends at the ideal, at most; negative: it does not
+    std::vector<double> work{};  // done when the stage ends at the ideal, at most; negative: it does not
     std::vector<std::uint32_t> via{};
     std::uint64_t kept = 0;  // labels that went on
   };

@@ -1,8 +1,10 @@
 #include "solve/throughput/stage_bound.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -22,13 +24,14 @@ constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of
 constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
-// Of the time, for tables of stages where chains of runs are searched after them, and how fine those are:
-// finer ones take longer than they save.
-constexpr double kTableShare = 0.4;
+// Where chains of runs are searched: how fine tables become for each stage, the share of the time that is
+// left for a table, and how many times as long as the last table a search may take before a finer one is
+// made.
 constexpr std::size_t kRunUnits = 4 * kStageUnits;
-// Items of a run are at most this long, as a share of the best value.
-constexpr double kGrain = 0.03;
-// Labels of a level that go on at most; when some do not, a limit is not refuted, but a chain may be found.
+constexpr double kTableShare = 0.4, kPatience = 2;
+// Items of a run are at most this long at first, and at last, as a share of the best value.
+constexpr double kGrain = 0.03, kLeastGrain = 1e-4;
+// Labels before a run that go on at most; when some do not, a limit is not refuted, but a chain may be found.
 constexpr std::size_t kMostLabels = 4'000'000;
 // How close limits come to the least chain of runs, and how far they go up at a time, as a share of the way
 // to the least chain that is known.
@@ -37,9 +40,12 @@ constexpr double kClose = 0.001, kRise = 0.3;
 constexpr std::uint64_t kCellsPerPlan = 1000;
 // A chain in which nets count at both ends may be this many times worse than the best plan.
 constexpr double kLoss = 2;
-// Moves for each item in search of a better plan near one, and how far from it at first.
+// Moves for each item in search of a better plan near one, how far from it at first, and how often from a
+// chain of runs, which rounding may have made much worse.
 constexpr std::uint64_t kNearMoves = 1000;
 constexpr double kNearHeat = 0.03;
+constexpr std::array<double, 3> kChainHeats{0.003, 0.03, 0.1};
+constexpr std::uint64_t kChainSeeds = 4;
 // A limit for which there is a path, beyond one for which there is none, as a share of it.
 constexpr double kJustAbove = 1e-6;
 
@@ -63,13 +69,15 @@ class StageBound {
     const double upper = progress_.bestValue() * (1 + kRounding);
     const StageDiagram diagram(model_, order, StageDiagram::Paths::kStages, upper, budget_);
     if (!diagram.built) return false;
-    const RunGraph runs(model_, order, kGrain * upper);
-    RunSearch search(runs, stages_);
     // How much work a search over runs is, nobody knows before.
-    const bool by_runs = search.suitable() && budget_.work_limit == 0;
-    if (by_runs) most_units_ = std::min(most_units_, kRunUnits * stages_);
-    raise(diagram, ideals, budget_.slice((by_runs ? kTableShare : 1) * budget_.remainingSeconds()));
-    if (by_runs && !table_.empty() && !progress_.done()) searchRuns(runs, search);
+    if (budget_.work_limit == 0) useGrain(order, kGrain * upper);
+    if (search_ != nullptr) most_units_ = std::min(most_units_, kRunUnits * stages_);
+    raise(diagram, ideals);
+    for (double grain = kGrain / 2; grain > kLeastGrain && search_ != nullptr && !over(); grain /= 2) {
+      const std::size_t before = runs_->runCount();
+      useGrain(order, grain * upper);
+      if (runs_->runCount() > before) searchRuns(kInfinity);
+    }
     return true;
   }
 
@@ -82,11 +90,15 @@ class StageBound {
   std::size_t most_units_;
   std::vector<StageEntry> table_;  // the last one
   std::optional<StageUnits> table_units_;
+  // Chains of runs; no search where they are not suitable for one.
+  std::unique_ptr<RunGraph> runs_;
+  std::unique_ptr<RunSearch> search_;
   struct Cut {
     double least_work, most_work, cost;  // of the ideals of so many units: the cheapest cut
   };
   std::vector<Cut> cuts_;
 
+  bool over() const { return progress_.done() || budget_.stopped(); }
   // Below it a chain would be better than the best plan.
   double cutoff() const { return progress_.bestValue() * (1 - kRounding); }
   void report(double bound) { progress_.bound(std::min(bound, cutoff()) * (1 - kRounding), kName); }
@@ -108,17 +120,25 @@ class StageBound {
     std::vector<Held> boundaries;
     for (const auto& sides : sweep.stages(wanted, units, kInfinity, budget_))
       boundaries.push_back(heldBy(sides, Side::kInside));
-    if (!boundaries.empty()) offer(boundaries);
+    if (!boundaries.empty()) offer(boundaries, kNearHeat, 1);
   }
 
-  // Ever finer units, until no path is below the best plan.
-  void raise(const StageDiagram& diagram, const StageDiagram& ideals, const Budget& budget) {
+  void useGrain(std::span<const std::uint32_t> order, double seconds) {
+    runs_ = std::make_unique<RunGraph>(model_, order, seconds);
+    search_ = std::make_unique<RunSearch>(*runs_, stages_);
+    if (!search_->suitable()) search_.reset();
+  }
+
+  // Ever finer units, until no path is below the best plan, or no chain of runs.
+  void raise(const StageDiagram& diagram, const StageDiagram& ideals) {
     StageSweep sweep(model_, diagram);
     std::optional<StageMask> mask;
     for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
+      const double remaining = budget_.remainingSeconds();
+      const Budget budget = search_ != nullptr ? budget_.slice(kTableShare * remaining) : budget_;
       const StageUnits units(model_, ideals, count);
       const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget);
-      if (!entries) return;
+      if (!entries) break;
       const std::uint64_t cells = sweep.cells();
       table_ = *entries;
       table_units_ = units;
@@ -126,8 +146,10 @@ class StageBound {
       const double value = paths.value(progress_.bestBound(), cutoff());
       report(value);
       if (progress_.done() || value >= cutoff()) return;
-      tryPath(sweep.stages(paths.path(std::min(cutoff(), value * (1 + kJustAbove))), units, cutoff(), budget));
+      tryPath(
+          sweep.stages(paths.path(std::min(cutoff(), value * (1 + kJustAbove))), units, cutoff(), budget));
       if (progress_.done()) return;
+      if (searchRuns(kPatience * (remaining - budget_.remainingSeconds()))) return;
       // The next table may have four times as many.
       if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
       const StageMask used = paths.used(cutoff());
@@ -136,22 +158,37 @@ class StageBound {
       if (used.count() * 2 < entries->size())
         mask = finer(used, units, StageUnits(model_, ideals, 2 * count));
     }
+    searchRuns(kInfinity);
   }
 
-  // Ever higher limits are refuted, or a chain of runs is found below them, of which a plan is made.
-  void searchRuns(const RunGraph& runs, RunSearch& search) {
+  // Ever higher limits are refuted, or a chain of runs is found below them, of which a plan is made. False
+  // when a limit takes longer than `patience` seconds.
+  bool searchRuns(double patience) {
+    if (search_ == nullptr || table_.empty()) return false;
     double tried = progress_.bestBound(), high = cutoff();
-    while (high - tried > kClose * high && !progress_.done() && !budget_.stopped()) {
-      const double limit = tried + kRise * (high - tried);
-      const RunSearch::End end = search.below(limit, windows(limit), kMostLabels, budget_);
+    while (!over()) {
+      // At last whether there is any chain that is better than the best plan.
+      const bool close = high - tried <= kClose * high;
+      if (close && high < cutoff()) break;
+      const double limit = close ? high : tried + kRise * (high - tried);
+      const Budget budget = budget_.slice(std::min(patience, budget_.remainingSeconds()));
+      const RunWindows known = windows(limit);
+      const RunSearch::End end =
+          known.work.empty() ? RunSearch::End::kNone : search_->below(limit, known, kMostLabels, budget);
+      if (end == RunSearch::End::kCut && budget.stopped()) return false;
       if (end == RunSearch::End::kNone) report(limit);
       (end == RunSearch::End::kFound ? high : tried) = limit;
-      if (!search.chain().empty()) offer(roundToItems(model_, runs, search.chain()));
+      for (const double heat : kChainHeats) {
+        if (search_->chain().empty() || progress_.bestValue() <= limit * (1 + kClose)) break;
+        offer(roundToItems(model_, *runs_, search_->chain()), heat, kChainSeeds);
+      }
+      if (close) break;
       high = std::min(high, cutoff());
     }
+    return true;
   }
 
-  // As far as the table of stages and the cheapest cuts can tell.
+  // As far as the table of stages and the cheapest cuts can tell. Empty where there is no chain.
   RunWindows windows(double limit) const {
     RunWindows windows{.work = StagePaths(table_, *table_units_, stages_).needed(limit), .with_cut = {}};
     for (const double work : windows.work) {
@@ -202,8 +239,8 @@ class StageBound {
       begins.push_back(heldBy(stages[b + 1], Side::kBefore));
     }
     if (ends.empty()) return;
-    offer(ends);
-    offer(begins);
+    offer(ends, kNearHeat, 1);
+    offer(begins, kNearHeat, 1);
   }
 
   static Held heldBy(const std::vector<Side>& sides, Side last) {
@@ -212,8 +249,8 @@ class StageBound {
     return held;
   }
 
-  // The plan with these boundaries, each taken together with all before it, and one near it.
-  void offer(std::span<const Held> boundaries) {
+  // The plan with these boundaries, each taken together with all before it, and some near it.
+  void offer(std::span<const Held> boundaries, double heat, std::uint64_t seeds) {
     Plan plan;
     plan.modes = model_.problem->modes;
     std::vector<DeviceId> device_of_item(model_.itemCount());
@@ -235,15 +272,16 @@ class StageBound {
       plan.stages.push_back(std::move(stage));
     }
     plan.assignment = model_.assignment(device_of_item);
-    LinePlan near = line_.fromPlan(plan);
+    const LinePlan start = line_.fromPlan(plan);
     progress_.plan(std::move(plan), kName);
-    if (!near.found() ||
-        !refineFits(line_, near.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
+    if (!start.found() ||
+        !refineFits(line_, start.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       return;
-    const RefineOptions options{
-        .moves = kNearMoves * line_.item_count, .heat = kNearHeat, .seed = budget_.seed};
-    near = refineChain(line_, std::move(near), options, budget_);
-    if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
+    for (std::uint64_t seed = budget_.seed; seed < budget_.seed + seeds && !over(); ++seed) {
+      const RefineOptions options{.moves = kNearMoves * line_.item_count, .heat = heat, .seed = seed};
+      const LinePlan near = refineChain(line_, start, options, budget_);
+      if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
+    }
   }
 };
 

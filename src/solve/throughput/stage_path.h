@@ -1,4 +1,5 @@
-// Paths over units of work: chains of stages in which neighbours agree in how much the ideal between them has.
+// Paths over units of work: chains of stages in which neighbours agree in how much the ideal between them
+// has.
 //
 // Problem: given stages by the units of their ideals, the least limit on loads for which a path of at most k
 // stages leads from nothing to everything; and which stages such paths use. Neighbours agree in units and in
@@ -33,8 +34,8 @@ class StagePaths {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  // [boundary * size + units]: the least work there with which the rest is possible, infinite where it is not.
-  // Fills `via` where it is given, with the entry that comes next, or none where one stage less will do.
+  // [boundary * size + units]: the least work there with which the rest is possible, infinite where it is
+  // not. Fills `via` where it is given, with the entry that comes next, or none where one stage less will do.
   std::vector<double> backwards(double limit, std::vector<std::uint32_t>* via = nullptr) const;
 
   std::span<const StageEntry> entries_;

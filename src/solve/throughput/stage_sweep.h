@@ -3,11 +3,12 @@
 // Problem: the work of all items is measured in whole units, so that each ideal has some number of units. For
 // all a and b find the least load of a stage that begins behind an ideal of a units and ends with an ideal of
 // b units, and the least that nets cost such a stage. A chain of stages then is a path over units, so that
-// paths bound chains from below (stage_path.h); the finer the units, the closer. Method: dynamic programming over the paths of a StageDiagram, a table of pairs of units
-// for each node. Pairs that a mask rules out, and loads above a cut-off, are dropped as soon as that is
-// certain. Guarantee: every stage of a load at most the cut-off whose units the mask allows is in the table,
-// with its load and its cost of nets or less. Complexity: O(nodes * pairs of units) time and space, or space for one layer and
-// twice the time where that is too much. Out of time or memory: no answer.
+// paths bound chains from below (stage_path.h); the finer the units, the closer. Method: dynamic programming
+// over the paths of a StageDiagram, a table of pairs of units for each node. Pairs that a mask rules out, and
+// loads above a cut-off, are dropped as soon as that is certain. Guarantee: every stage of a load at most the
+// cut-off whose units the mask allows is in the table, with its load and its cost of nets or less.
+// Complexity: O(nodes * pairs of units) time and space, or space for one layer and twice the time where that
+// is too much. Out of time or memory: no answer.
 #pragma once
 
 #include <cstdint>
