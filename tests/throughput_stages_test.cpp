@@ -147,6 +147,53 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
   EXPECT_GT(taken, 500);
 }
 
+// The boundaries of every chain within a limit are at or behind what paths need, and its value is no lower
+// than theirs.
+TEST(StagePaths, BoundEveryChain) {
+  int taken = 0, close = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    Random random(seed, 47);
+    const auto problem = likeDevices(random, smallShape(random));
+    if (!problem) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(*problem));
+    const PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+    const std::size_t count = model.pools[0].devices.size();
+    const std::vector<Set> ideals = allIdeals(model);
+    const auto least = leastLoads(model, ideals, count);
+    const double best = least[count][0];
+    if (best <= 0) continue;
+    const Budget budget(RunOptions{}, nullptr);
+    const double limit = best * (1 + 0.1 * random.below(5) + 1e-9), cutoff = 2 * limit;
+    const StageDiagram all(model, stageOrder(model), StageDiagram::Paths::kIdeals, kInfinity, budget);
+    const StageDiagram diagram(model, stageOrder(model), StageDiagram::Paths::kStages, cutoff, budget);
+    const StageUnits units(model, all, 1 + random.below(40));
+    StageSweep sweep(model, diagram);
+    const auto entries = sweep.run(units, nullptr, cutoff, budget);
+    ASSERT_TRUE(entries);
+    const StagePaths paths(*entries, units, count);
+    const double value = paths.value(0, cutoff);
+    EXPECT_LE(value, best * (1 + 1e-9));
+    close += value >= best * (1 - 1e-6) ? 1 : 0;
+    const std::vector<double> needed = paths.needed(limit);
+    const std::vector<double> work = windowsOf(model, ideals, least, limit).work;
+    ASSERT_EQ(needed.size(), work.size());
+    for (std::size_t b = 0; b < work.size(); ++b) EXPECT_LE(needed[b], work[b] + 1e-9) << b;
+    // The path is one: it begins with nothing, ends with everything, and every stage is within the limit.
+    std::uint32_t at = 0;
+    const StageMask used = paths.used(limit);
+    for (const StageEntry& entry : paths.path(limit)) {
+      EXPECT_EQ(entry.from, at);
+      EXPECT_LE(entry.load, limit);
+      EXPECT_TRUE(used.any(entry.from, entry.from, entry.to, entry.to));
+      at = entry.to;
+    }
+    EXPECT_EQ(at, units.all);
+    ++taken;
+  }
+  EXPECT_GT(taken, 300);
+  EXPECT_GT(close, taken / 4);
+}
+
 // Hears bounds; keeps the plan it was given.
 class Listener final : public Progress {
  public:

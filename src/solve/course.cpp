@@ -32,6 +32,9 @@ constexpr std::array<Share, 8> kShares{{
     {"local-search-restarts", 0.1, 0, 0.1, 0.1},
 }};
 
+// Most proofs of chains that come to an end at all do so within this time.
+constexpr double kFirstProofSeconds = 3;
+
 // Latency by events: parts that can be solved exactly are proven within seconds, by refutation or by their
 // Pareto fronts; the others live by search and refutation in turn, for each needs the other's best value.
 struct Turn {
@@ -74,7 +77,7 @@ double shareOf(const Problem& problem, std::string_view solver) {
 std::vector<CourseStep> courseOf(const Problem& problem) {
   std::vector<CourseStep> course;
   const auto add = [&](const Solver& solver, double share) {
-    if (share > 0 && solver.accepts(problem)) course.push_back({&solver, share});
+    if (share > 0 && solver.accepts(problem)) course.push_back({.solver = &solver, .share = share});
   };
   const bool events = isEvents(problem);
   // On small graphs this rule takes milliseconds, and what comes behind the exact engine may take all the
@@ -94,8 +97,12 @@ std::vector<CourseStep> courseOf(const Problem& problem) {
     if (events) add(*findSolver(turn.solver), turn.share);
   }
   // What the exact engine does not prove soon takes all the time there is, and less of it from a better plan.
-  if (problem.goal() == Goal::kThroughput && problem.modes.contiguity == Contiguity::kChain)
-    add(*findSolver("chain"), 1);
+  const Solver& exact = *findSolver("chain");
+  if (problem.goal() == Goal::kThroughput && problem.modes.contiguity == Contiguity::kChain &&
+      exact.accepts(problem)) {
+    for (CourseStep& step : course) step.least_seconds = step.solver == &exact ? kFirstProofSeconds : 0;
+    course.push_back({.solver = &exact, .share = 1, .again = true});
+  }
   return course;
 }
 

@@ -15,7 +15,10 @@ namespace allot {
 
 struct CourseStep {
   const Solver* solver;
-  double share;  // of the time limit, at most
+  double share;            // of the time limit, at most
+  double least_seconds{};  // even of a short limit, as long as others get most of it
+  // Not under a work limit: there nothing stopped the first turn.
+  bool again = false;
 };
 
 std::vector<CourseStep> courseOf(const Problem& problem);

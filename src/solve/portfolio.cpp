@@ -61,6 +61,9 @@ std::vector<Solver> makeSolvers() {
   return list;
 }
 
+// Of a short time limit, what a solver may take at most that needs some seconds to be of use.
+constexpr double kMostOfShort = 0.4;
+
 // A start plan counts only as far as its decisions are valid here.
 void useStart(const Problem& problem, const Plan& start, Collector& collector) {
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
@@ -112,15 +115,18 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
   } else {
     collector.bound(lowerBound(problem), "bounds");
     if (start != nullptr) useStart(problem, *start, collector);
-    for (const CourseStep& step : only != nullptr ? std::vector<CourseStep>{{only, 1}} : courseOf(problem)) {
+    for (const CourseStep& step :
+         only != nullptr ? std::vector<CourseStep>{{.solver = only, .share = 1}} : courseOf(problem)) {
       if (proven || collector.done()) break;
+      if (step.again && budget.work_limit > 0) continue;
       if (budget.stopped()) {
         interrupted = true;
         break;
       }
       const Solver& solver = *step.solver;
-      const SolveResult result =
-          solver.solve(problem, budget.slice(step.share * run.time_limit_seconds), collector);
+      const double seconds = std::max(step.share * run.time_limit_seconds,
+                                      std::min(step.least_seconds, kMostOfShort * run.time_limit_seconds));
+      const SolveResult result = solver.solve(problem, budget.slice(seconds), collector);
       interrupted = interrupted || result.end == SolveEnd::kStopped;
       if (result.end != SolveEnd::kExhausted) {
         if (collector.done()) proof = result.proof;

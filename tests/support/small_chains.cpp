@@ -1,10 +1,16 @@
 #include "support/small_chains.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "solve/throughput/position_bound.h"
 
 namespace allot {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 Modes chainModes(Random& random) {
   Modes modes = randomPipelineModes(random, Contiguity::kChain);
@@ -63,6 +69,41 @@ double sumOver(Set set, std::span<const double> values) {
   double sum = 0;
   for (std::uint32_t v = 0; v < values.size(); ++v) sum += holds(set, v) ? values[v] : 0;
   return sum;
+}
+
+std::vector<std::vector<double>> leastLoads(const PipelineModel& model, const std::vector<Set>& ideals,
+                                            std::size_t stages) {
+  std::vector<std::vector<double>> least(stages + 1, std::vector<double>(ideals.size(), kInfinity));
+  const auto everything =
+      static_cast<std::size_t>(std::max_element(ideals.begin(), ideals.end()) - ideals.begin());
+  least[0][everything] = 0;
+  for (std::size_t b = 1; b <= stages; ++b) {
+    least[b] = least[b - 1];
+    for (std::size_t i = 0; i < ideals.size(); ++i) {
+      for (std::size_t j = 0; j < ideals.size(); ++j) {
+        if ((ideals[i] & ~ideals[j]) != 0) continue;
+        const Set stage = ideals[j] & ~ideals[i];
+        const double load = sumOver(stage, model.seconds) + cutOf(model, stage);
+        least[b][i] = std::min(least[b][i], std::max(load, least[b - 1][j]));
+      }
+    }
+  }
+  return least;
+}
+
+RunWindows windowsOf(const PipelineModel& model, const std::vector<Set>& ideals,
+                     const std::vector<std::vector<double>>& least, double limit) {
+  RunWindows windows{std::vector<double>(least.size(), kInfinity),
+                     std::vector<double>(least.size(), kInfinity)};
+  for (std::size_t b = 0; b < least.size(); ++b) {
+    for (std::size_t i = 0; i < ideals.size(); ++i) {
+      if (least[least.size() - 1 - b][i] > limit) continue;
+      const double work = sumOver(ideals[i], model.seconds);
+      windows.work[b] = std::min(windows.work[b], work);
+      windows.with_cut[b] = std::min(windows.with_cut[b], work + cutOf(model, ideals[i]));
+    }
+  }
+  return windows;
 }
 
 }  // namespace allot

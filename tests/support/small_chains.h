@@ -9,6 +9,7 @@
 #include "allot/problem.h"
 #include "base/random.h"
 #include "solve/throughput/pipeline_model.h"
+#include "solve/throughput/run_search.h"
 #include "support/random_pipeline.h"
 
 namespace allot {
@@ -27,5 +28,12 @@ bool holds(Set set, std::uint32_t v);
 std::vector<Set> allIdeals(const PipelineModel& model);
 double cutOf(const PipelineModel& model, Set set);
 double sumOver(Set set, std::span<const double> values);
+
+// [stages][ideal]: the least largest load of so many stages at most that hold all behind the ideal.
+std::vector<std::vector<double>> leastLoads(const PipelineModel& model, const std::vector<Set>& ideals,
+                                            std::size_t stages);
+// By stages done: of the ideals from which the others reach the end within the limit.
+RunWindows windowsOf(const PipelineModel& model, const std::vector<Set>& ideals,
+                     const std::vector<std::vector<double>>& least, double limit);
 
 }  // namespace allot

@@ -5,14 +5,14 @@
 // (stage_order.h).
 // Method: plans first: the cheapest ideal for every number of units of work, and the best chain when each
 // stage pays for all that its two ideals cut. Then bounds: a table of the least load of a stage between
-// ideals of any two numbers of units (stage_sweep.h), and the path over units whose largest load is least.
-// Neighbouring stages of a path agree in the units of the ideal between them, not in the ideal. So units
-// become finer until time runs out or no path is below the best plan; stages that no such path uses are
-// dropped on the way. The ideals of each path are tried as boundaries of a plan, too. Most of the time goes
-// to chains in which neighbours do agree, but items of a run are divisible (run_search.h): ever higher values
-// are refuted, and chains that are found become plans. Guarantee: bounds hold for every plan under the modes
-// above. Complexity: that of stage_sweep.h for each halving of the units, that of run_search.h for each
-// value. Out of time: the best bound so far.
+// ideals of any two numbers of units (stage_sweep.h), and paths over units (stage_path.h). Neighbouring
+// stages of a path agree in the work of the ideal between them, not in the ideal. In chains of runs they do
+// (run_search.h): ever higher values are refuted, and chains that are found become plans. Tables become finer
+// when a search takes long, for what they know of a path keeps it small; where chains of runs are too many,
+// until time runs out or no path is below the best plan. Runs are divisible: they become shorter when nothing
+// is left to find. Guarantee: bounds hold for every plan under the modes above. Complexity: that of
+// stage_sweep.h for each halving of the units, that of run_search.h for each value. Out of time: the best
+// bound so far.
 #pragma once
 
 #include "allot/solve.h"
