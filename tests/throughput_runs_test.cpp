@@ -32,6 +32,7 @@ void expectIdeals(const PipelineModel& model, const std::vector<std::vector<std:
 
 // Two costs for all nets, so that it often costs the same to stop at several items of a path.
 void levelCosts(PipelineModel& model, Random& random) {
+  if (model.send.empty()) return;
   const double most = *std::max_element(model.send.begin(), model.send.end());
   for (std::size_t e = 0; e < model.send.size(); ++e)
     model.send[e] = model.receive[e] = random.chance(0.8) ? most / 4 : most / 2;

@@ -15,6 +15,8 @@ constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of 
 constexpr std::size_t kShareIdeals = 64;
 // Sets of unfinished runs that a stage may go on with are listed up to this many runs.
 constexpr std::size_t kMostUnfinished = 8;
+// Labels between looks at the clock.
+constexpr std::size_t kLabelsPerLook = 256;
 // Beginnings of stages that are noted: some hundred megabytes.
 constexpr std::size_t kMostBeginnings = 4'000'000;
 
@@ -66,7 +68,7 @@ void RunSearch::finish(Label& label, double rest) {
   label.excess = std::max(0.0, label.excess - rest);
 }
 
-void RunSearch::keepBest(std::vector<Label>& labels, const Node& node) {
+void RunSearch::keepBest(std::vector<Label>& labels, const Node& node, const Budget& budget) {
   std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
     if (a.left != b.left) return a.left > b.left;
     if (a.lack != b.lack) return a.lack < b.lack;
@@ -75,6 +77,7 @@ void RunSearch::keepBest(std::vector<Label>& labels, const Node& node) {
   });
   std::size_t kept = 0, last_winner = 0;
   for (const Label& label : labels) {
+    if (kept % kLabelsPerLook == kLabelsPerLook - 1 && budget.stopped()) break;
     // The one that beat the last label often beats this one too.
     bool beaten = last_winner < kept && beats(labels[last_winner], label, node);
     for (std::size_t i = 0; i < kept && !beaten; ++i) {
@@ -315,7 +318,7 @@ std::vector<RunSearch::Share> RunSearch::expand(const RunIdealList& ideals, cons
       if (budget.stopped()) return;
       Node node = nodeOf(ideals[i]);
       best.assign(labels[i].begin(), labels[i].end());
-      keepBest(best, node);
+      keepBest(best, node, budget);
       shares[s].kept += best.size();
       hold(node, run, best, shares[s]);
       refuse(node, run, best, shares[s]);
@@ -331,6 +334,7 @@ RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, std::size_t mos
   std::size_t kept = 0;
   RunIdeals::Room room;
   for (std::size_t i = 0; i < from.ideals.size(); ++i) {
+    if (i % kLabelsPerLook == 0 && budget.stopped()) return Step::kStopped;
     const Node node = nodeOf(ideals_.anew(from.ideals[i], room));
     Label label = begin(node, from.work[i]);
     if (!alive(label, node)) continue;

@@ -126,7 +126,7 @@ class RunSearch {
   // What runs begun before its stage lack or have in excess is no matter once something follows them.
   static void finish(Label& label, double rest);
   // Those that no other one beats.
-  static void keepBest(std::vector<Label>& labels, const Node& node);
+  static void keepBest(std::vector<Label>& labels, const Node& node, const Budget& budget);
   // The stages in the making hold the run, or refuse it.
   void hold(const Node& node, std::uint32_t run, std::span<const Label> labels, Share& share) const;
   void refuse(Node& node, std::uint32_t run, std::span<const Label> labels, Share& share) const;
