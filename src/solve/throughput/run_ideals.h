@@ -48,6 +48,10 @@ class RunIdealList {
     return {words, words + key_words_, open_[i], figures.least, figures.most, figures.available};
   }
   void add(const RunIdeal& ideal);
+  std::size_t bytes() const {
+    return sizeof(std::uint64_t) * words_.size() + sizeof(Figures) * figures_.size() +
+           sizeof(std::uint32_t) * (open_.items.size() + open_.begin.size());
+  }
 
  private:
   struct Figures {

@@ -15,6 +15,8 @@ constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of 
 constexpr std::size_t kShareIdeals = 64;
 // Sets of unfinished runs that a stage may go on with are listed up to this many runs.
 constexpr std::size_t kMostUnfinished = 8;
+// Of the memory, what may wait: beside it are shares, indices and room that vectors keep.
+constexpr std::size_t kMemoryParts = 4;
 // Labels between looks at the clock.
 constexpr std::size_t kLabelsPerLook = 256;
 // Beginnings of stages that are noted: some hundred megabytes.
@@ -290,9 +292,11 @@ Csr<RunSearch::Label> RunSearch::byIdeal(const Waiting& waiting) {
   return rows;
 }
 
-void RunSearch::dropLate(const RunIdealList& ideals, std::size_t most_labels, Csr<Label>& labels) const {
+void RunSearch::dropLate(const RunIdealList& ideals, std::size_t most_labels, Csr<Label>& labels,
+                         const Budget& budget) const {
   std::vector<double> delays;
   for (std::size_t i = 0; i < ideals.size(); ++i) {
+    if (i % kLabelsPerLook == 0 && budget.stopped()) return;
     const Node node = nodeOf(ideals[i]);
     for (const Label& label : labels[i]) delays.push_back(delayOf(label, node));
   }
@@ -331,7 +335,6 @@ RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, std::size_t mos
                                      const Budget& budget) {
   const auto n = static_cast<std::uint32_t>(graph_.runCount());
   std::vector<Waiting> waiting(n, Waiting{ideals_.list()});
-  std::size_t kept = 0;
   RunIdeals::Room room;
   for (std::size_t i = 0; i < from.ideals.size(); ++i) {
     if (i % kLabelsPerLook == 0 && budget.stopped()) return Step::kStopped;
@@ -344,29 +347,28 @@ RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, std::size_t mos
     const std::uint32_t choice = ideals_.nextChoice(node.ideal, 0);
     if (choice == n) continue;
     put(node.ideal, {&label, 1}, waiting[choice]);
-    ++kept;
   }
   for (std::uint32_t run = 0; run < n; ++run) {
     if (waiting[run].labels.empty()) continue;
     Csr<Label> labels = byIdeal(waiting[run]);
-    kept -= labels.items.size();
     if (labels.items.size() > most_labels) {
-      dropLate(waiting[run].ideals, most_labels, labels);
+      dropLate(waiting[run].ideals, most_labels, labels, budget);
       dropped = true;
     }
     const std::vector<Share> shares = expand(waiting[run].ideals, labels, run, budget);
     waiting[run] = Waiting{ideals_.list()};
-    if (budget.stopped()) return Step::kStopped;
     for (const Share& share : shares) {
+      if (budget.stopped()) return Step::kStopped;
       labels_ += share.kept;
       for (std::size_t i = 0; i < share.ideals.size(); ++i) {
         if (endAt(share.ideals[i], share.work[i], share.via[i], to)) return Step::kFound;
         if (share.choice[i] == n) continue;
         put(share.ideals[i], share.labels[i], waiting[share.choice[i]]);
-        kept += share.labels[i].size();
       }
     }
-    if (2 * sizeof(Label) * kept > budget.memory_bytes) return Step::kStopped;
+    std::size_t bytes = to.ideals.bytes();
+    for (const Waiting& other : waiting) bytes += other.ideals.bytes() + sizeof(Label) * other.labels.size();
+    if (bytes > budget.memory_bytes / kMemoryParts) return Step::kStopped;
   }
   return Step::kDone;
 }

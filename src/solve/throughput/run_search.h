@@ -142,7 +142,8 @@ class RunSearch {
   bool endAt(const RunIdeal& ideal, double work, std::uint32_t via, Ends& ends);
   static Csr<Label> byIdeal(const Waiting& waiting);
   // Drops all labels but so many with the least delay, and those with the same delay as the last of them.
-  void dropLate(const RunIdealList& ideals, std::size_t most_labels, Csr<Label>& labels) const;
+  void dropLate(const RunIdealList& ideals, std::size_t most_labels, Csr<Label>& labels,
+                const Budget& budget) const;
   std::vector<Share> expand(const RunIdealList& ideals, const Csr<Label>& labels, std::uint32_t run,
                             const Budget& budget) const;
   // One stage more from everywhere; where it ends.
