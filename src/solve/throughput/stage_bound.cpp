@@ -134,8 +134,9 @@ class StageBound {
     StageSweep sweep(model_, diagram);
     std::optional<StageMask> mask;
     for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
-      const double remaining = budget_.remainingSeconds();
-      const Budget budget = search_ != nullptr ? budget_.slice(kTableShare * remaining) : budget_;
+      const double begun = budget_.elapsedSeconds();
+      const Budget budget =
+          search_ != nullptr ? budget_.slice(kTableShare * budget_.remainingSeconds()) : budget_;
       const StageUnits units(model_, ideals, count);
       const auto entries = sweep.run(units, mask ? &*mask : nullptr, cutoff(), budget);
       if (!entries) break;
@@ -149,7 +150,7 @@ class StageBound {
       tryPath(
           sweep.stages(paths.path(std::min(cutoff(), value * (1 + kJustAbove))), units, cutoff(), budget));
       if (progress_.done()) return;
-      if (searchRuns(kPatience * (remaining - budget_.remainingSeconds()))) return;
+      if (searchRuns(kPatience * (budget_.elapsedSeconds() - begun))) return;
       // The next table may have four times as many.
       if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
       const StageMask used = paths.used(cutoff());
