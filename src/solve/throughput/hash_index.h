@@ -23,7 +23,7 @@ class HashIndex {
     for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
       if (slots_[at] == kFree) {
         slots_[at] = number;
-        used_.push_back(at);
+        ++used_;
         return number;
       }
       if (same(slots_[at])) return slots_[at];
@@ -32,20 +32,16 @@ class HashIndex {
   // Call before each `find`: keeps entries 0 .. count-1 in a larger table where this one is half full.
   template <class Hash>
   void makeRoom(std::uint32_t count, Hash hash_of) {
-    if (used_.size() * 2 <= slots_.size()) return;
+    if (used_ * 2 <= slots_.size()) return;
     HashIndex larger(static_cast<std::size_t>(std::countr_zero(slots_.size())) + 2);
     for (std::uint32_t i = 0; i < count; ++i) larger.find(hash_of(i), i, [](std::uint32_t) { return false; });
     *this = std::move(larger);
-  }
-  void clear() {
-    for (const std::size_t at : used_) slots_[at] = kFree;
-    used_.clear();
   }
 
  private:
   static constexpr std::uint32_t kFree = UINT32_MAX;
   std::vector<std::uint32_t> slots_;
-  std::vector<std::size_t> used_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace allot

@@ -1,4 +1,4 @@
-// A pipeline model with its runs of items joined: few enough ideals to list all of them.
+// A pipeline model with its runs of items joined: far fewer ideals.
 //
 // A run is a path of items in which each is the only one that follows the one before it, and in which it
 // costs the same to stop anywhere; nets at its end lead to what follows it. A run counts as divisible at

@@ -180,7 +180,9 @@ class StageBound {
       if (end == RunSearch::End::kNone) report(limit);
       (end == RunSearch::End::kFound ? high : tried) = limit;
       for (const double heat : kChainHeats) {
-        if (search_->chain().empty() || progress_.bestValue() <= limit * (1 + kClose)) break;
+        if (end != RunSearch::End::kFound || search_->chain().empty() ||
+            progress_.bestValue() <= limit * (1 + kClose))
+          break;
         offer(roundToItems(model_, *runs_, search_->chain()), heat, kChainSeeds);
       }
       if (close) break;
