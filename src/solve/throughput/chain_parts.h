@@ -18,6 +18,7 @@ struct ChainShared {
   IdealTable& table;
   WalkCrew& crew;
   std::uint64_t max_pairs;
+  bool any;                       // any chain below the cut-off will do
   std::atomic<bool> stop{false};  // out of time or pairs
   std::atomic<bool> full{false};  // the table must grow
   std::atomic<std::uint64_t> pairs{0};

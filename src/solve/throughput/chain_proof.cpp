@@ -8,6 +8,9 @@ namespace {
 
 // The first cut-off above a bound, as a share of it; later ones double.
 constexpr double kFirstStep = 0.01;
+// Passes that find some chain are fast, each begins below the last one's; after so many the best one is asked
+// for.
+constexpr int kMostDecisions = 8;
 
 }  // namespace
 
@@ -25,17 +28,19 @@ ChainProof::ChainProof(const PipelineModel& model, std::vector<std::uint32_t> co
 
 ChainProof::Pass ChainProof::below(double cutoff, std::uint64_t max_pairs) {
   double best = cutoff * (1 - kChainEqual);
-  if (model_.problem->modes.training_load == TrainingLoad::kSum) {
-    ChainOutcome outcome = pass({best, 0, max_pairs});
-    if (!outcome.complete) return Pass::kCut;
-    if (!outcome.found) return Pass::kNone;
-    const double value = outcome.value;
-    keep(std::move(outcome), value);
-    return Pass::kFound;
-  }
   Pass end = Pass::kNone;
+  for (int round = 0; model_.problem->modes.training_load == TrainingLoad::kSum; ++round) {
+    const bool any = round < kMostDecisions;
+    ChainOutcome outcome = pass({.cutoff = best, .any = any, .max_pairs = max_pairs});
+    if (!outcome.complete) return Pass::kCut;
+    if (!outcome.found) return end;
+    best = outcome.value * (1 - kChainEqual);
+    keep(std::move(outcome), outcome.value);
+    end = Pass::kFound;
+    if (!any) return end;
+  }
   for (double forward = best;;) {
-    ChainOutcome outcome = pass({best, forward, max_pairs});
+    ChainOutcome outcome = pass({.cutoff = best, .forward_cutoff = forward, .max_pairs = max_pairs});
     if (!outcome.complete) return Pass::kCut;
     if (!outcome.found) return end;
     const double rest = outcome.value;

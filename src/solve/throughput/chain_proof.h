@@ -1,6 +1,7 @@
 // The best chain for given devices, by passes of ChainSearch.
 //
-// Method: `below` looks for the best chain under one cut-off. `close` starts from a bound and raises the
+// Method: `below` looks for the best chain under one cut-off: for some chain, then for one below that, until
+// there is none. `close` starts from a bound and raises the
 // cut-off until a chain is found or the upper limit is reached: each pass either finds the optimum or proves
 // that its cut-off is a bound, and a low cut-off costs little. max-parts (largest forward load + largest
 // rest): the rest is minimised under a limit on the forward load, and the limit falls below the forward load

@@ -26,7 +26,7 @@ class ChainRun {
         limits_(limits),
         table_(search.packing_.words, search.states_, budget.memory_bytes / 2),
         crew_(std::max(1u, budget.threads)),
-        shared_{budget, table_, crew_, limits.max_pairs},
+        shared_{budget, table_, crew_, limits.max_pairs, limits.any},
         levels_(search.model_.itemCount() + 1),
         cutoff_(limits.cutoff) {
     for (std::uint32_t t = 0; t < std::max(1u, budget.threads); ++t) walkers_.emplace_back(search, shared_);

@@ -11,12 +11,14 @@
 //   - memory, or
 //   - waste (device time spent beyond what the items would need at the best use of the devices left)
 // exceed what the cut-off allows, and a state is dropped when the work left does not fit the devices left
-// ("window"). Items that every other one precedes or follows cut the walks short (chain_walker.h). All tests
-// only drop chains that cannot end below the cut-off. Guarantee: `complete` with a value: that value is the
-// least of all chains below the cut-off. `complete` without: no chain is below it. Where the model is not
-// exact (by-link), values are of its lower loads, so the same holds as a bound. The same outcome for any
-// number of threads. Complexity: pairs of reached ideals x states; each step O(nets and edges of one item).
-// When time runs out: not complete, nothing is known.
+// ("window"). When any chain below the cut-off will do, a stage is also dropped when it could take one more
+// item that is a gift: no stage before it would be the worse for it (growing_stage.h). That leaves few: the
+// stages that are as full as can be. Items that every other one precedes or follows cut the walks short
+// (chain_walker.h). All tests only drop chains that cannot end below the cut-off. Guarantee: `complete` with
+// a value: that value is the least of all chains below the cut-off (`any`: of some chain). `complete`
+// without: no chain is below it. Where the model is not exact (by-link), values are of its lower loads, so
+// the same holds as a bound. The same outcome for any number of threads. Complexity: pairs of reached ideals
+// x states; each step O(nets and edges of one item). When time runs out: not complete, nothing is known.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +63,7 @@ struct ChainSegment {
 struct ChainLimits {
   double cutoff = 0;          // only loads below it count
   double forward_cutoff = 0;  // max-parts: the forward load must be below it, and `cutoff` is of the rest
+  bool any = false;           // any chain below the cut-off will do; not with max-parts
   std::uint64_t max_pairs = UINT64_MAX;
 };
 

@@ -97,6 +97,7 @@ class alignas(64) ChainWalker {
   std::vector<std::uint32_t> forced_;     // items that start the stage
   std::vector<Frame> stack_;
   std::vector<Sums> sums_;
+  Sums grown_;                       // the stage with one more item
   std::vector<std::uint64_t> lost_;  // [depth * words]: items that the stage can no longer hold
   std::vector<Works> lost_work_;     // by depth
   std::size_t walk_ = 0;
@@ -269,11 +270,26 @@ class alignas(64) ChainWalker {
     lost_work_[depth] = work;
   }
 
+  // Whether the stage still fits with one more item that no stage before it would miss. Then whatever goes
+  // before this stage also goes before the larger one, which leads to the same state.
+  bool canGrow(const Sums& sums, const Arrival& lightest) {
+    const auto count = static_cast<std::uint32_t>(stage_.candidates.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t v = stage_.candidates[i];
+      if (stage_.holds(v) || worth_.isTooMuch(v, sums) || !stage_.isGift(v)) continue;
+      stage_.enter(v, sums, grown_, NetSide::kBoth);
+      stage_.leave(v, count);
+      if (worth_.fitsBehind(lightest, grown_)) return true;
+    }
+    return false;
+  }
+
   // Offers the stage to the states it leads to. False when the table is full.
   bool offer(const Sums& sums, std::size_t items) {
     bool looked_up = false;
     std::uint32_t ideal = 0;
-    return worth_.offerTo(sums, [&](std::uint32_t state, double value) {
+    return worth_.offerTo(sums, [&](std::uint32_t state, double value, const Arrival& lightest) {
+      if (shared_.any && canGrow(sums, lightest)) return true;
       if (!looked_up) {
         bool is_new = false;
         ideal = shared_.table.insert(stage_.key.data(), is_new);

@@ -114,7 +114,13 @@ class ChainWorth {
     }
   }
 
-  // Calls offer(state, value) for every state that the stage leads to below the cut-off, until it says false.
+  // Whether the stage may go before the arrival.
+  bool fitsBehind(const Arrival& from, const Sums& sums) const {
+    return valueOf(from, sums) < cutoff_[Q - 1];
+  }
+
+  // Calls offer(state, value, arrival) for every state that the stage leads to below the cut-off, until it
+  // says false. Of the arrivals that lead to the state it is the one with the least load.
   template <class Offer>
   bool offerTo(const Sums& sums, Offer&& offer) const {
     const double r = option_->replicas;
@@ -135,7 +141,7 @@ class ChainWorth {
         best = value;
         any = true;
       }
-      if (any && !offer(target.state, best)) return false;
+      if (any && !offer(target.state, best, steps_[target.begin].from)) return false;
     }
     return true;
   }

@@ -172,6 +172,35 @@ class GrowingStage {
     key[place.word] += std::uint64_t{1} << place.shift;
   }
 
+  bool holds(std::uint32_t v) const {
+    const IdealPacking::Place& place = search_.packing_.places[v];
+    return search_.packing_.held(key.data(), place.chain) > place.position;
+  }
+
+  // Whether taking the candidate into this stage raises the load of no stage before it, whatever they are:
+  // the one that would hold the candidate saves its time and the nets that end with it, and pays for those
+  // that it may have had to itself. Where transfers overlap compute, its transfers alone must not rise.
+  bool isGift(std::uint32_t v) const {
+    for (std::size_t k = 0; k < model_.poolCount(); ++k) {
+      if (!model_.runs(v, k)) continue;
+      double saved = search_.overlap_sum_ ? model_.time(v, k) : 0;
+      for (const std::uint32_t e : model_.item_nets[v]) {
+        const Net& net = nets_[e];
+        const double send = model_.cost(e, k, true), receive = model_.cost(e, k, false);
+        const std::uint32_t others = net.inside + net.later;  // ends in this stage or behind it
+        if (others + 1 == net.ends) {
+          saved += net.producer == v ? send : receive;
+        } else if (others == 0) {
+          saved -= std::max(send, receive);
+        } else if (net.producer == v) {
+          saved -= std::max(0.0, receive - send);
+        }
+      }
+      if (saved < 0) return false;
+    }
+    return true;
+  }
+
   // The time of an item on the pool, of its last part where there are two.
   double lastPart(std::uint32_t v) const {
     const std::size_t at = v * model_.poolCount() + pool;
