@@ -53,6 +53,7 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
     findSegments();
     listNets();
     findRoots();
+    findGifts();
     sumChains();
   }
   for (std::size_t y = 0; y < window_.size(); ++y) slack_.push_back(kWindowSlack * window_.total(y));
@@ -286,6 +287,21 @@ void ChainSearch::findRoots() {
     if (!needs_all) continue;
     net_root_[e] = last;
     net_owed_[e] = window_.weight(0, 0) * model_.cost(e, 0, model_.net_producer[e] == last);
+  }
+}
+
+void ChainSearch::findGifts() {
+  const std::size_t n = model_.itemCount(), pools = model_.poolCount();
+  most_added_ = model_.seconds;
+  always_gift_.assign(n, 1);
+  for (std::size_t v = 0; v < n; ++v) {
+    for (std::size_t k = 0; k < pools; ++k) {
+      double nets = 0;
+      for (const std::uint32_t e : model_.item_nets[v])
+        nets += std::max(model_.cost(e, k, true), model_.cost(e, k, false));
+      most_added_[v * pools + k] += nets;
+      if (nets > (overlap_sum_ ? model_.time(v, k) : 0)) always_gift_[v] = 0;
+    }
   }
 }
 

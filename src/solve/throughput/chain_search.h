@@ -127,6 +127,10 @@ class ChainSearch {
   std::vector<std::uint32_t> net_root_;  // by net; kNoRoot where there is none
   std::vector<double> net_owed_;         // by net, in units of work
   static constexpr std::uint32_t kNoRoot = UINT32_MAX;
+  // For stages that must be as full as can be: the most that an item adds to a load, and whether it is always
+  // a gift to the stage behind.
+  std::vector<double> most_added_;         // [item * pools + pool]
+  std::vector<std::uint8_t> always_gift_;  // by item
   std::size_t need_words_ = 0;
   std::vector<std::uint64_t> needs_;  // [item * words]: bits of all that needs the item, itself among them
   // Sums of the first items of each chain: compute by pool and part, work by y, resident bytes, weights and
@@ -144,6 +148,7 @@ class ChainSearch {
   void findSegments();
   void listNets();
   void findRoots();
+  void findGifts();
   void sumChains();
   const double* chainSums(std::size_t chain, std::uint32_t held) const {
     return &chain_sums_[chain][held * figures_];

@@ -102,7 +102,7 @@ class alignas(64) ChainWalker {
   std::vector<Works> lost_work_;     // by depth
   std::size_t walk_ = 0;
   const WalkPart* part_ = nullptr;
-  static constexpr std::uint64_t kLongWalk = 256;  // steps after which it pays to share a walk
+  static constexpr std::uint64_t kLongWalk = 64;  // steps after which it pays to share a walk
   std::uint64_t steps_ = 0, begun_ = 0;
 
   bool goOn() {
@@ -179,7 +179,7 @@ class alignas(64) ChainWalker {
         stage_.enter(stage_.candidates[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
         ++depth;
         ++pairs;
-        if ((++steps_ & 63) == 0) {
+        if ((++steps_ & 15) == 0) {
           if ((steps_ & 4095) == 0 && !goOn()) return false;
           if (steps_ - begun_ >= kLongWalk && shared_.crew.hungry()) handOver();
         }
@@ -277,6 +277,7 @@ class alignas(64) ChainWalker {
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint32_t v = stage_.candidates[i];
       if (stage_.holds(v) || worth_.isTooMuch(v, sums) || !stage_.isGift(v)) continue;
+      if (worth_.surelyFitsBehind(lightest, sums, v)) return true;
       stage_.enter(v, sums, grown_, NetSide::kBoth);
       stage_.leave(v, count);
       if (worth_.fitsBehind(lightest, grown_)) return true;

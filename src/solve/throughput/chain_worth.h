@@ -119,6 +119,15 @@ class ChainWorth {
     return valueOf(from, sums) < cutoff_[Q - 1];
   }
 
+  // The same of the stage with one more item; false where that takes a closer look.
+  bool surelyFitsBehind(const Arrival& from, const Sums& sums, std::uint32_t v) const {
+    const double added = search_.most_added_[v * search_.model_.poolCount() + stage_.pool];
+    return option_->replicas == 1 && search_.model_.stash_bytes.empty() &&
+           from.sums.resident + sums.resident + search_.model_.resident[v] <= option_->memory &&
+           from.sums.compute[0] + from.sums.transfer[0] + sums.compute[0] + sums.transfer[0] + added <
+               cutoff_[0] * (1 - kSpare);
+  }
+
   // Calls offer(state, value, arrival) for every state that the stage leads to below the cut-off, until it
   // says false. Of the arrivals that lead to the state it is the one with the least load.
   template <class Offer>
@@ -148,6 +157,7 @@ class ChainWorth {
 
  private:
   static constexpr std::size_t kY = GrowingStage<Q>::kY;
+  static constexpr double kSpare = 1e-9;  // for rounding
   struct Step {
     Arrival from;
     std::uint32_t next;  // state

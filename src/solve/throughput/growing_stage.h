@@ -181,6 +181,7 @@ class GrowingStage {
   // the one that would hold the candidate saves its time and the nets that end with it, and pays for those
   // that it may have had to itself. Where transfers overlap compute, its transfers alone must not rise.
   bool isGift(std::uint32_t v) const {
+    if (search_.always_gift_[v] != 0) return true;
     for (std::size_t k = 0; k < model_.poolCount(); ++k) {
       if (!model_.runs(v, k)) continue;
       double saved = search_.overlap_sum_ ? model_.time(v, k) : 0;
