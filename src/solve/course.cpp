@@ -28,7 +28,7 @@ constexpr std::array<Share, 8> kShares{{
     {"beam", 0.05, 0.1, 0, 0},
     {"multilevel", 1, 1, 0, 0},
     {"free-search", 0, 0, 0, 0.25},
-    {"packing-bound", 0, 0, 0.3, 0.4},
+    {"packing-bound", 0.3, 0, 0.3, 0.4},
     {"local-search-restarts", 0.1, 0, 0.1, 0.1},
 }};
 
