@@ -289,8 +289,15 @@ class alignas(64) ChainWalker {
   bool offer(const Sums& sums, std::size_t items) {
     bool looked_up = false;
     std::uint32_t ideal = 0;
+    // Most states differ in nothing that decides whether the stage can grow.
+    const Arrival* asked = nullptr;
+    bool can_grow = false;
     return worth_.offerTo(sums, [&](std::uint32_t state, double value, const Arrival& lightest) {
-      if (shared_.any && canGrow(sums, lightest)) return true;
+      if (shared_.any) {
+        if (asked == nullptr || !worth_.fitAlike(*asked, lightest)) can_grow = canGrow(sums, lightest);
+        asked = &lightest;
+        if (can_grow) return true;
+      }
       if (!looked_up) {
         bool is_new = false;
         ideal = shared_.table.insert(stage_.key.data(), is_new);

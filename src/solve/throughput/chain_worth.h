@@ -119,7 +119,14 @@ class ChainWorth {
     return valueOf(from, sums) < cutoff_[Q - 1];
   }
 
-  // The same of the stage with one more item; false where that takes a closer look.
+  // Whether whatever fits behind one of two arrivals fits behind the other.
+  bool fitAlike(const Arrival& a, const Arrival& b) const {
+    return Q == 1 && search_.model_.stash_bytes.empty() && a.sums.compute[0] == b.sums.compute[0] &&
+           a.sums.transfer[0] == b.sums.transfer[0] && a.sums.resident == b.sums.resident &&
+           a.sums.weights == b.sums.weights && a.sums.trains == b.sums.trains;
+  }
+
+  // Whether the stage with one more item surely may go before it; false where that takes a closer look.
   bool surelyFitsBehind(const Arrival& from, const Sums& sums, std::uint32_t v) const {
     const double added = search_.most_added_[v * search_.model_.poolCount() + stage_.pool];
     return option_->replicas == 1 && search_.model_.stash_bytes.empty() &&
