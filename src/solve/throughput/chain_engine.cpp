@@ -42,6 +42,10 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   const bool by_positions =
       PositionBound::accepts(model) && progress.bestPlan() != nullptr && most_pairs > kFirstPairs;
   ChainProof::Pass end = proof.below(upper, std::min(by_positions ? kQuickPairs : kFirstPairs, most_pairs));
+  if (end == ChainProof::Pass::kCut && proof.hasChain()) {
+    progress.plan(proof.plan(), kName);
+    upper = std::min(upper, progress.bestValue());
+  }
   if (end == ChainProof::Pass::kCut && by_positions && !usual.stopped()) {
     const std::size_t stages = model.pools[0].devices.size();
     const bool by_stages = boundByStages(model, stages, budget, progress);
@@ -62,7 +66,7 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
                       [&](double bound) { progress.bound(bound, kName); });
   }
   const bool found = end == ChainProof::Pass::kFound;
-  if (found) progress.plan(proof.plan(), kName);
+  if (proof.hasChain()) progress.plan(proof.plan(), kName);
   if (end == ChainProof::Pass::kCut) return {usual.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
   if (!chain) return {SolveEnd::kFinished, ""};
   const bool none = !found && upper >= proof.worstLoad();

@@ -39,6 +39,8 @@ class ChainProof {
   Pass close(double lower, double upper, std::uint64_t max_pairs,
              const std::function<void(double)>& on_bound);
 
+  // Whether some chain was found, by a pass that was cut short behind it too.
+  bool hasChain() const { return !stages_.empty(); }
   // Of the last chain found.
   double value() const { return value_; }
   Plan plan() const;
