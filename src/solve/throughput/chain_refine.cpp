@@ -60,6 +60,9 @@ class Refiner {
   Random random_;
   std::vector<StageSums> sums_;  // by stage, on its pool
   std::vector<double> load_, resident_;
+  // By stage: how much of an item's work its devices do in the time of the fastest. Without it slow stages,
+  // on which every item weighs more, would stay less full than fast ones.
+  std::vector<double> weight_;
   std::vector<std::uint32_t> trains_;                    // by stage: items that train
   std::vector<std::uint32_t> ends_;                      // [net * stages + stage]
   std::vector<std::uint32_t> touched_;                   // by net: stages that hold an end
@@ -88,6 +91,8 @@ class Refiner {
     load_.assign(stages_, 0);
     resident_.assign(stages_, 0);
     trains_.assign(stages_, 0);
+    const double fastest = *std::max_element(model_.capacity.begin(), model_.capacity.end());
+    for (std::uint32_t s = 0; s < stages_; ++s) weight_.push_back(model_.capacity[poolOf(s)] / fastest);
     for (std::uint32_t i = 0; i < model_.item_count; ++i) {
       const std::uint32_t s = stage(i);
       addItem(sums_[s], i, s, 1);
@@ -230,7 +235,7 @@ class Refiner {
       const std::uint32_t trains =
           trains_[s] + (i == 1 ? model_.trains[item] : 0) - (i == 0 ? model_.trains[item] : 0);
       next_load_[i] = loadOf(next_[i], s, trains);
-      rise += energy(next_load_[i]) - energy(load_[s]);
+      rise += weight_[s] * (energy(next_load_[i]) - energy(load_[s]));
     }
     if (rise > 0 && !(random_.unit() < std::exp(-rise / heat_))) return;
     apply(item, from, to);
