@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/thread_pool.h"
 #include "solve/throughput/chain_window.h"
 #include "solve/throughput/max_flow.h"
 #include "solve/throughput/pipeline_model.h"
@@ -13,7 +14,8 @@ namespace allot {
 namespace {
 
 constexpr std::size_t kMostItems = 12'000;
-constexpr double kRounding = 1e-9;  // of sums of work and of flows, as a share of them
+constexpr std::size_t kTiny = 1000;  // items below which cuts take no longer than to start a thread
+constexpr double kRounding = 1e-9;   // of sums of work and of flows, as a share of them
 // Narrower windows give larger cuts, and those narrower windows.
 constexpr int kRounds = 20;
 constexpr double kWorthwhile = 1e-4;
@@ -57,13 +59,12 @@ class BoundaryBound {
     double cuts = 0;
     for (int round = 0; round < kRounds; ++round) {
       if (!classify(target, cpu, slack)) return true;
-      double sum = 0;
-      for (std::size_t b = 0; b + 1 < stages_; ++b) {
-        if (budget_.stopped()) return false;
-        // Shares differ from round to round; each round's cuts are valid as a whole, not one by one.
-        fresh_[b] = leastCut(b) * (1 - kRounding);
-        sum += fresh_[b];
-      }
+      // Shares differ from round to round; each round's cuts are valid as a whole, not one by one.
+      parallelFor(stages_ - 1, model_.itemCount() < kTiny ? 1 : budget_.threads, [&](std::size_t b) {
+        if (!budget_.stopped()) fresh_[b] = leastCut(b) * (1 - kRounding);
+      });
+      if (budget_.stopped()) return false;
+      const double sum = std::accumulate(fresh_.begin(), fresh_.end(), 0.0);
       if (sum > room) return true;
       if (sum <= cuts * (1 + kWorthwhile)) return false;
       cuts = sum;
