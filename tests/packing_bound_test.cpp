@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "allot/allot.h"
 #include "solve/throughput/price_diagram.h"
@@ -74,6 +76,48 @@ TEST(PackingBound, NeverAboveTheOptimum) {
   EXPECT_GT(closed, tried / 3);
 }
 
+// Large layers are cut into ranges of prizes, whoever does them.
+TEST(PackingBound, SweepsAreTheSameForAnyNumberOfThreads) {
+  WalkCrew alone(1), crew(3);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the crew starts its threads late
+  std::size_t tried = 0;
+  for (std::uint64_t seed = 0; tried < 60; ++seed) {
+    const Problem problem = randomProblem(seed, Goal::kThroughput, {14, 3});
+    const PipelineModel model(problem, PipelineModel::Items::kUnits);
+    if (problem.modes.overlap != Overlap::kSum || model.itemCount() < 8) continue;
+    ++tried;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
+    Random random(seed, 5);
+    std::vector<std::uint32_t> prize(model.itemCount());
+    std::uint32_t total = 0;
+    for (std::uint32_t& p : prize) total += p = random.below(4000);
+    const SweepOrder order = sweepOrder(model);
+    const PriceDiagram diagram(model, 0, order.items, 1e9, 1000);
+    PriceSweep one(diagram, alone), many(diagram, crew);
+    const std::uint32_t need = random.below(total / 2 + 1), cap = need + random.below(total);
+    ASSERT_TRUE(one.run(prize, need, cap, 1e9, smallBudget()));
+    ASSERT_TRUE(many.run(prize, need, cap, 1e9, smallBudget()));
+    for (std::uint32_t p = need; p <= cap; ++p)
+      ASSERT_EQ(one.leastLoad(p), many.leastLoad(p)) << "prize " << p;
+    // The least load of a prize is that of the best subset.
+    for (const std::uint32_t p : {need, need + (cap - need) / 2, cap}) {
+      double least = kInfinity;
+      for (std::uint32_t mask = 0; mask < (1u << model.itemCount()); ++mask) {
+        std::uint32_t worth = 0;
+        bool fits = true;
+        for (const std::uint32_t v : subset(mask, model.itemCount())) {
+          worth += prize[v];
+          fits = fits && model.resident[v] <= model.pools[0].memory;
+        }
+        if (worth >= p && fits) least = std::min(least, loadOf(model, 0, mask));
+      }
+      if (least == kInfinity || least > 1e9) continue;
+      ASSERT_LE(many.leastLoad(p), least + 1e-9);
+      if (diagram.complete) ASSERT_NEAR(many.leastLoad(p), least, 1e-9);
+    }
+  }
+}
+
 // On every set of tiny problems: the diagram's cheapest path is its load, or less when nets were forgotten.
 TEST(PackingBound, SweepFindsTheBestSet) {
   std::size_t tried = 0;
@@ -92,9 +136,10 @@ TEST(PackingBound, SweepFindsTheBestSet) {
     ASSERT_EQ(order.items.size(), n);
     const std::size_t width = seed % 3 == 0 ? 2 : 1000;
     const double limit = seed % 4 == 0 ? 1e9 : 6;
+    WalkCrew alone(1);
     for (std::size_t k = 0; k < model.poolCount(); ++k) {
       const PriceDiagram diagram(model, k, order.items, limit, width);
-      PriceSweep sweep(diagram);
+      PriceSweep sweep(diagram, alone);
       std::uint32_t total = 0;
       for (const std::uint32_t p : prize) total += p;
       const std::uint32_t need = random.below(total + 1), cap = need + random.below(total + 2);

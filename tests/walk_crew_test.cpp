@@ -22,13 +22,16 @@ TEST(WalkCrew, DoesEveryWalkOnce) {
     WalkCrew crew(workers);
     for (const std::size_t walks : {0u, 1u, 2u, 40u, 1000u, 3u, 300u}) {
       std::vector<std::atomic<int>> done(walks);
-      crew.run(walks, [&](std::size_t worker, std::size_t walk, const WalkPart* part) {
+      const WalkCrew::Task task = [&](std::size_t worker, std::size_t walk, const WalkPart* part) {
         ASSERT_LT(worker, workers);
         ASSERT_EQ(part, nullptr);
         ++done[walk];
         spend(std::chrono::microseconds(walk % 7 == 0 ? 200 : 20));
-      });
+      };
+      crew.run(walks, task);
       EXPECT_TRUE(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+      crew.run(walks, task, true);
+      EXPECT_TRUE(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 2; }));
     }
   }
 }

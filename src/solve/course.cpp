@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "solve/throughput/boundary_bound.h"
 #include "solve/throughput/chain_engine.h"
 #include "solve/throughput/convex_search.h"
 #include "solve/throughput/free_search.h"
@@ -21,16 +22,22 @@ struct Share {
   double free;  // no contiguity
 };
 
-constexpr std::array<Share, 8> kShares{{
+constexpr std::array<Share, 9> kShares{{
     {"linear-dp", 0.1, 0.4, 0.05, 0.05},
+    {"boundary-bound", 0.1, 0, 0, 0},
     {"chain", 0.05, 0, 0.05, 0.05},
     {"convex", 0, 0, 0.4, 0},
     {"beam", 0.05, 0.1, 0, 0},
-    {"multilevel", 1, 1, 0, 0},
-    {"free-search", 0, 0, 0, 0.25},
-    {"packing-bound", 0.3, 0, 0.3, 0.4},
+    {"multilevel", 1, 0.6, 0, 0},
+    {"free-search", 0, 0, 0, 0.35},
+    {"packing-bound", 0.3, 0, 0.3, 0.25},
     {"local-search-restarts", 0.1, 0, 0.1, 0.1},
 }};
+
+// Of the hasty turns of search and proof by prices without contiguity.
+constexpr double kHastySearch = 0.07, kHastyProof = 0.12;
+// Units up to which linear-dp only has to find a cut-off for the exact engine.
+constexpr std::size_t kSurelyExact = 500;
 
 // Most proofs of chains that come to an end at all do so within this time.
 constexpr double kFirstProofSeconds = 3;
@@ -72,6 +79,36 @@ double shareOf(const Problem& problem, std::string_view solver) {
   return 1;
 }
 
+CourseStep* find(std::vector<CourseStep>& course, std::string_view solver) {
+  const auto found = std::find_if(course.begin(), course.end(),
+                                  [&](const CourseStep& step) { return step.solver->name == solver; });
+  return found == course.end() ? nullptr : &*found;
+}
+
+// Contiguous stages: what is not proven soon takes all the time there is, and less of it from a better plan.
+void addChainTurns(const Problem& problem, std::vector<CourseStep>& course) {
+  if (CourseStep* exact = find(course, "chain")) {
+    exact->least_seconds = kFirstProofSeconds;
+    find(course, "linear-dp")->hasty = problem.unitCount() <= kSurelyExact;
+    course.push_back({.solver = exact->solver, .share = 1, .turn = 1});
+  } else if (boundaryBoundAccepts(problem)) {
+    course.push_back({.solver = findSolver("boundary-bound"), .share = 1});
+  }
+  course.push_back({.solver = findSolver("multilevel"), .share = 1, .turn = 1});
+}
+
+// No contiguity: a hasty turn of search and proof ends most problems; a last one of proof takes what is left.
+void addFreeTurns(std::vector<CourseStep>& course) {
+  CourseStep *search = find(course, "free-search"), *proof = find(course, "packing-bound");
+  if (search == nullptr || proof == nullptr) return;
+  const std::vector<CourseStep> first{{.solver = search->solver, .share = kHastySearch, .hasty = true},
+                                      {.solver = proof->solver, .share = kHastyProof, .hasty = true}};
+  const CourseStep last{.solver = proof->solver, .share = 1, .turn = 2};
+  search->turn = proof->turn = 1;
+  course.insert(course.begin() + (search - course.data()), first.begin(), first.end());
+  course.push_back(last);
+}
+
 }  // namespace
 
 std::vector<CourseStep> courseOf(const Problem& problem) {
@@ -96,13 +133,9 @@ std::vector<CourseStep> courseOf(const Problem& problem) {
   for (const Turn& turn : kEventTurns) {
     if (events) add(*findSolver(turn.solver), turn.share);
   }
-  // What the exact engine does not prove soon takes all the time there is, and less of it from a better plan.
-  const Solver& exact = *findSolver("chain");
-  if (problem.goal() == Goal::kThroughput && problem.modes.contiguity == Contiguity::kChain &&
-      exact.accepts(problem)) {
-    for (CourseStep& step : course) step.least_seconds = step.solver == &exact ? kFirstProofSeconds : 0;
-    course.push_back({.solver = &exact, .share = 1, .again = true});
-  }
+  if (problem.goal() != Goal::kThroughput) return course;
+  if (problem.modes.contiguity == Contiguity::kChain) addChainTurns(problem, course);
+  addFreeTurns(course);
   return course;
 }
 

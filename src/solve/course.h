@@ -17,8 +17,10 @@ struct CourseStep {
   const Solver* solver;
   double share;            // of the time limit, at most
   double least_seconds{};  // even of a short limit, as long as others get most of it
-  // Not under a work limit: there nothing stopped the first turn.
-  bool again = false;
+  // Turns the solver had before this one. Under a work limit there is only one, for nothing stops it.
+  std::uint32_t turn = 0;
+  // An engine behind it, or a turn of its own, makes up for what it leaves out; not under a work limit.
+  bool hasty = false;
 };
 
 std::vector<CourseStep> courseOf(const Problem& problem);

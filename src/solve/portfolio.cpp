@@ -118,7 +118,7 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
     for (const CourseStep& step :
          only != nullptr ? std::vector<CourseStep>{{.solver = only, .share = 1}} : courseOf(problem)) {
       if (proven || collector.done()) break;
-      if (step.again && budget.work_limit > 0) continue;
+      if (step.turn > 0 && budget.work_limit > 0) continue;
       if (budget.stopped()) {
         interrupted = true;
         break;
@@ -126,7 +126,10 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
       const Solver& solver = *step.solver;
       const double seconds = std::max(step.share * run.time_limit_seconds,
                                       std::min(step.least_seconds, kMostOfShort * run.time_limit_seconds));
-      const SolveResult result = solver.solve(problem, budget.slice(seconds), collector);
+      Budget share = budget.slice(seconds);
+      share.hasty = step.hasty && budget.work_limit == 0;
+      share.turn = step.turn;
+      const SolveResult result = solver.solve(problem, share, collector);
       interrupted = interrupted || result.end == SolveEnd::kStopped;
       if (result.end != SolveEnd::kExhausted) {
         if (collector.done()) proof = result.proof;

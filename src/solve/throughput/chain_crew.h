@@ -1,4 +1,5 @@
 // Threads that share walks: whole ones by number, and parts of a long one when a thread has nothing to do.
+// Whatever can be numbered may stand for a walk: the sweeps of price_sweep.h share ranges of prizes.
 //
 // Problem: the walks of one level differ in length by orders of magnitude, and often there is only one.
 // Levels are many, and some take less time than it takes to wake a thread. Method: a level begins on the
@@ -44,13 +45,19 @@ class WalkCrew {
     tell();
   }
 
-  // Does walks 0 .. n-1.
-  void run(std::size_t n, const Task& task) {
+  // Does walks 0 .. n-1. `at_once`: they are known to take a while, so that others are called before it
+  // begins.
+  void run(std::size_t n, const Task& task, bool at_once = false) {
+    startWhenLate();
     {
       const std::lock_guard lock(mutex_);
       task_ = &task;
       count_ = n;
       next_ = 0;
+      if (at_once && started_) {
+        open_ = true;
+        tell();
+      }
     }
     const auto begun = Clock::now();
     takeWalks(0, [&] {

@@ -15,18 +15,23 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kWalks = 8;  // of a round
 constexpr std::size_t kElites = 8;
-constexpr double kSame = 1e-9;                                       // values closer than this are one elite
+constexpr double kSame = 1e-12;                                      // values closer than this are one elite
 constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 800'000;  // of a walk
 constexpr double kNear = 4e-3;        // worth polishing: above the best by less than this part
 constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
+constexpr double kHasty = 0.1;                                   // of that, where there is another turn
 constexpr std::uint64_t kLeastMoves = 100;  // a walk shorter than this is not worth its start
 constexpr double kGrowth = 1.3;             // of a walk's moves, by round
 
 }  // namespace
 
 FreeSearch::FreeSearch(const PipelineModel& model, const Budget& budget, Progress& progress)
-    : model_(model), budget_(budget), progress_(progress), ground_(model), walk_moves_(kFirstMoves) {
+    : model_(model),
+      budget_(budget),
+      progress_(progress),
+      ground_(model),
+      walk_moves_(budget.turn == 0 ? kFirstMoves : kMostMoves / 2) {
   // Every item where it runs fastest: the walks mend balance and memory.
   fresh_.resize(model.itemCount());
   for (std::size_t i = 0; i < model.itemCount(); ++i) {
@@ -113,9 +118,10 @@ std::vector<Place> FreeSearch::mixture(const Elite& a, const Elite& b, Random& r
 }
 
 FreeWalk FreeSearch::plan(std::uint32_t index) {
-  Random random(budget_.seed, (std::uint64_t{1} << 40) + round_ * kWalks + index);
+  const std::uint64_t number = (std::uint64_t{budget_.turn} << 32) + round_ * kWalks + index;
+  Random random(budget_.seed, (std::uint64_t{1} << 40) + number);
   FreeWalk walk;
-  walk.stream = round_ * kWalks + index + 1;
+  walk.stream = number + 1;
   walk.moves = walk_moves_;
   walk.first_power = 2 + random.below(2);
   walk.last_power = 5 + random.below(6);
@@ -142,8 +148,9 @@ FreeWalk FreeSearch::plan(std::uint32_t index) {
 
 // Twice as long as it took to get here, or long enough for every item to have been tried often.
 bool FreeSearch::stale() const {
-  const auto enough = static_cast<std::uint64_t>(
-      std::clamp(kIdleMovesPerItem * static_cast<double>(model_.itemCount()), 1e6, kMostIdleMoves));
+  const double most =
+      std::clamp(kIdleMovesPerItem * static_cast<double>(model_.itemCount()), 1e6, kMostIdleMoves);
+  const auto enough = static_cast<std::uint64_t>(budget_.hasty ? kHasty * most : most);
   return moves_made_ - last_gain_ > std::max(enough, 2 * last_gain_);
 }
 

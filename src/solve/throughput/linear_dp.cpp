@@ -71,12 +71,10 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
     best = std::move(found);
     return true;
   };
-  // Where the exact engine comes next, a good cut-off is enough.
-  const bool exact_follows = problem.modes.contiguity == Contiguity::kChain && model.item_count <= kSmall;
-  const std::size_t patience = exact_follows ? 1 : kPatience;
+  const std::size_t patience = budget.hasty ? 1 : kPatience;
   const auto goesOn = [&] { return !progress.done() && !budget.stopped(); };
   for (std::size_t first = 0; first < rules && goesOn(); first += first == 0 ? 1 : kBatch) {
-    if (exact_follows && best.found() && failures >= patience) break;
+    if (budget.hasty && best.found() && failures >= patience) break;
     improves(std::span(kRules).subspan(first, std::min(first == 0 ? 1 : kBatch, rules - first)), {});
   }
   if (!best.found() && progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());

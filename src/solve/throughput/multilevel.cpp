@@ -157,7 +157,8 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
     parallelFor(tasks, budget.threads, [&](std::size_t t) {
       const double heat = std::pow(0.3, static_cast<double>(t));
       const double effort = 1 + 0.5 * static_cast<double>(std::min<std::size_t>(round, 10));
-      Cycle cycle(budget, budget.seed * 1'000'003 + round * tasks + t, heat, large ? 1 : effort);
+      const std::uint64_t seed = budget.seed * 1'000'003 + budget.turn * 10'007 + round * tasks + t;
+      Cycle cycle(budget, seed, heat, large ? 1 : effort);
       const bool anew = !large && t + 1 == tasks;
       found[t] = cycle.run(model, anew ? cycle.fresh(model, best) : best);
     });

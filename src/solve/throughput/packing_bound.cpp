@@ -20,7 +20,7 @@ constexpr double kKeepWorth = 0.9;       // sets of less, as a share of their de
 constexpr int kMaxDoublings = 60;
 constexpr double kSearchGap = 1e-4;  // loads closer than this are not told apart
 constexpr double kNothing = 1e-6;    // of the first load: less is not worth a bound
-constexpr double kLastStep = 2e-3;   // from here on, the known value itself is the target
+constexpr double kLastStep = 2e-3;   // from here on, all below the known value is the target
 constexpr double kStep = 0.3;        // of the way from the bound to the least load that could not be refuted
 // Search for prices around the best so far, the center.
 constexpr double kPull = 0.5;  // of the way from the program's prices to the center
@@ -29,14 +29,18 @@ constexpr double kSettled = 5e-4;      // hope for less is not worth a round
 constexpr std::size_t kPatience = 15;  // rounds without a better center
 constexpr std::size_t kFirstGroups = 24, kMaxGroups = 600;
 constexpr double kLightNet = 0.05;  // of the target: groups of items pay where no net costs more
+// Whether prices that refute a load are found is luck too: so many times it begins anew where little is
+// missing.
+constexpr std::uint32_t kAttempts = 4;
+constexpr double kRetryGap = 5e-3;
 // Table entries after which it ends, some 20 s; linear programs count by their pivots.
-constexpr double kMaxWork = 1.2e10;
+constexpr double kMaxWork = 1.2e10, kHastyWork = 4e9;
 constexpr double kWorkPerPivot = 4e4;
 
 }  // namespace
 
 bool PackingBounder::stopped() const {
-  return budget_.stopped() || work_ > kMaxWork ||
+  return budget_.stopped() || work_ > (budget_.hasty ? kHastyWork : kMaxWork) ||
          (budget_.work_limit > 0 && report_.sweeps >= budget_.work_limit);
 }
 
@@ -108,7 +112,9 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     work_ += kWorkPerPivot * static_cast<double>(master_->pivots);
     const double promise = master_->factor, before = center_.ratio;
     if (wanted >= most_groups && promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
-    if (promise - before < kSettled || failures > kPatience) {
+    // With every price on its own, whatever promises more than 1 may refute the target.
+    const bool settled = promise - before < kSettled && (wanted < most_groups || promise <= 1);
+    if (settled || failures > kPatience) {
       if (wanted >= most_groups) return Outcome::kCovered;
       wanted = std::min(2 * wanted, most_groups);
       tie(wanted);
@@ -153,7 +159,10 @@ PackingBoundReport PackingBounder::run(std::span<const std::vector<std::uint32_t
     build(high);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
-    if (by == BoundBy::kPrices && !closed(high)) search(high, known_sets);
+    for (std::uint32_t i = 0; i < kAttempts && by == BoundBy::kPrices && !closed(high) && !stopped(); ++i) {
+      if (i > 0 && report_.bound < high * (1 - kRetryGap)) break;
+      search(high, known_sets, budget_.turn + i);
+    }
     if (known || !closed(high)) break;
     high *= 2;
   }
@@ -161,8 +170,9 @@ PackingBoundReport PackingBounder::run(std::span<const std::vector<std::uint32_t
 }
 
 // Looks for the highest load that prices can refute.
-void PackingBounder::search(double high, std::span<const std::vector<std::uint32_t>> known_sets) {
-  master_ = std::make_unique<PriceMaster>(model_.itemCount(), counts_);
+void PackingBounder::search(double high, std::span<const std::vector<std::uint32_t>> known_sets,
+                            std::uint32_t variety) {
+  master_ = std::make_unique<PriceMaster>(model_.itemCount(), counts_, variety);
   master_->setLimit(limit_);
   for (const auto& set : known_sets) {
     for (std::size_t k = 0; k < model_.poolCount(); ++k) {
@@ -177,7 +187,8 @@ void PackingBounder::search(double high, std::span<const std::vector<std::uint32
   bool untried = true;  // nothing has resisted yet
   while (report_.bound < top * (1 - (untried ? kOptimalGap : kSearchGap)) && top > kNothing * high) {
     double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
-    if (untried && report_.bound > top * (1 - kLastStep)) target = top;
+    // The sets of the best plan cover everything within its own value: only what is below it can be refuted.
+    if (untried && report_.bound > top * (1 - kLastStep)) target = top * (1 - kOptimalGap / 2);
     const Outcome outcome = refute(target);
     if (outcome == Outcome::kStopped) break;
     if (outcome == Outcome::kRefuted) continue;

@@ -4,6 +4,7 @@
 // refute; the search (packing_bound.cpp) moves the prices around the best so far.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,7 +28,12 @@ class PackingBounder {
  public:
   PackingBounder(const PipelineModel& model, double upper, const Budget& budget,
                  const std::function<void(double)>& on_better)
-      : model_(model), upper_(upper), budget_(budget), on_better_(on_better), random_(budget.seed, kStream) {}
+      : model_(model),
+        upper_(upper),
+        budget_(budget),
+        on_better_(on_better),
+        crew_(std::max(1u, budget.threads)),
+        random_(budget.seed, kStream) {}
 
   PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by);
 
@@ -50,6 +56,7 @@ class PackingBounder {
   double upper_;
   const Budget& budget_;
   const std::function<void(double)>& on_better_;
+  WalkCrew crew_;
   SweepOrder order_;
   std::vector<double> counts_;
   std::vector<PriceDiagram> diagrams_;
@@ -78,7 +85,7 @@ class PackingBounder {
   bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
   double resolution(std::size_t pool) const;
   bool closed(double high) const { return report_.bound >= high * (1 - kOptimalGap); }
-  void search(double high, std::span<const std::vector<std::uint32_t>> known_sets);
+  void search(double high, std::span<const std::vector<std::uint32_t>> known_sets, std::uint32_t variety);
   void tie(std::size_t groups);
   void setRanges();
   Outcome refute(double target);

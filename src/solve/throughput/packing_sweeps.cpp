@@ -57,7 +57,7 @@ void PackingBounder::build(double limit) {
     report_.nodes += diagrams_.back().nodeCount();
     report_.complete = report_.complete && diagrams_.back().complete;
   }
-  for (const PriceDiagram& diagram : diagrams_) sweeps_.emplace_back(diagram);
+  for (const PriceDiagram& diagram : diagrams_) sweeps_.emplace_back(diagram, crew_);
 }
 
 double PackingBounder::itemBound() const {
@@ -92,16 +92,21 @@ double PackingBounder::refutedBelow(std::uint64_t total, std::span<const std::ui
     }
     return worth < static_cast<double>(total) - 0.5;
   };
-  std::vector<double> steps{0};
-  for (std::size_t k = 0; k < sweeps_.size(); ++k) {
-    for (std::uint32_t p = 0; p <= caps[k]; ++p) {
-      const double load = sweeps_[k].leastLoad(p);
-      if (load < kInfinity && (steps.empty() || load != steps.back())) steps.push_back(load);
+  // Only the least loads of prizes matter; for each pool they rise with the prize.
+  double first = refuted(0) ? limit_ * (1 - kPackingRounding) : 0;
+  for (std::size_t k = 0; k < sweeps_.size() && first > 0; ++k) {
+    std::uint32_t low = 0, high = caps[k] + 1;  // the first prize whose load is not refuted
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      const double load = sweeps_[k].leastLoad(middle);
+      if (load < kInfinity && refuted(load))
+        low = middle + 1;
+      else
+        high = middle;
     }
+    if (low <= caps[k]) first = std::min(first, sweeps_[k].leastLoad(low));
   }
-  std::sort(steps.begin(), steps.end());
-  const auto first = std::partition_point(steps.begin(), steps.end(), refuted);
-  return first == steps.end() ? limit_ * (1 - kPackingRounding) : *first;
+  return first;
 }
 
 // Sweeps all pools with the given prices and takes up sets that are worth more than their device.

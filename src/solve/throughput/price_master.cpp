@@ -1,6 +1,7 @@
 #include "solve/throughput/price_master.h"
 
 #include <ClpEventHandler.hpp>
+#include <ClpPrimalColumnSteepest.hpp>
 #include <ClpSimplex.hpp>
 #include <algorithm>
 #include <numeric>
@@ -36,15 +37,42 @@ struct KnownSet {
   double load;
 };
 
+// Columns side by side, for one call.
+class Columns {
+ public:
+  void entry(int row, double value) {
+    rows_.push_back(row);
+    values_.push_back(value);
+  }
+  void end(double upper, double cost) {
+    begin_.push_back(static_cast<CoinBigIndex>(rows_.size()));
+    lower_.push_back(0);
+    upper_.push_back(upper);
+    cost_.push_back(cost);
+  }
+  void addTo(ClpSimplex& simplex) const {
+    if (lower_.empty()) return;
+    simplex.addColumns(static_cast<int>(lower_.size()), lower_.data(), upper_.data(), cost_.data(),
+                       begin_.data(), rows_.data(), values_.data());
+  }
+
+ private:
+  std::vector<CoinBigIndex> begin_{0};
+  std::vector<int> rows_;
+  std::vector<double> values_, lower_, upper_, cost_;
+};
+
 }  // namespace
 
 struct PriceMaster::Program {
   std::size_t items = 0, groups = 0;
+  std::uint32_t variety = 0;
   std::vector<double> counts;
   std::vector<std::uint32_t> group_of;
   std::vector<double> share;  // by item, of its group
   ClpSimplex simplex;
   std::vector<KnownSet> sets;
+  std::size_t columns = 0;  // sets that have theirs
   std::set<std::pair<std::size_t, std::vector<std::uint32_t>>> known;
   double limit = 0;
   std::vector<double> part;  // scratch: by group, what a set covers of it
@@ -56,9 +84,10 @@ struct PriceMaster::Program {
   int column(std::size_t set) const { return static_cast<int>(1 + 2 * groups + set); }
 };
 
-PriceMaster::PriceMaster(std::size_t items, std::span<const double> counts)
+PriceMaster::PriceMaster(std::size_t items, std::span<const double> counts, std::uint32_t variety)
     : program_(std::make_unique<Program>()) {
   program_->items = items;
+  program_->variety = variety;
   program_->counts.assign(counts.begin(), counts.end());
   std::vector<std::uint32_t> own(items);
   std::iota(own.begin(), own.end(), 0u);
@@ -100,43 +129,46 @@ void PriceMaster::rebuild() {
   Program& p = *program_;
   p.simplex = ClpSimplex();
   p.simplex.setLogLevel(0);
+  if (p.variety % 2 == 1) p.simplex.scaling(0);
+  constexpr int kDevex = 0;
+  if (p.variety / 2 % 2 == 1) {
+    ClpPrimalColumnSteepest rule(kDevex);
+    p.simplex.setPrimalColumnPivotAlgorithm(rule);
+  }
   p.simplex.resize(static_cast<int>(p.groups + p.counts.size()), 0);
   for (std::size_t row = 0; row < p.groups + p.counts.size(); ++row) {
     const bool cover = row < p.groups;
     p.simplex.setRowBounds(static_cast<int>(row), cover ? 1 : -COIN_DBL_MAX, cover ? COIN_DBL_MAX : 0);
   }
-  std::vector<int> rows;
-  std::vector<double> values;
-  for (std::size_t k = 0; k < p.counts.size(); ++k) {
-    rows.push_back(static_cast<int>(p.groups + k));
-    values.push_back(-p.counts[k]);
-  }
-  p.simplex.addColumn(static_cast<int>(rows.size()), rows.data(), values.data(), 0, COIN_DBL_MAX, 1);
+  Columns columns;
+  for (std::size_t k = 0; k < p.counts.size(); ++k)
+    columns.entry(static_cast<int>(p.groups + k), -p.counts[k]);
+  columns.end(COIN_DBL_MAX, 1);
   for (const double sign : {1.0, -1.0}) {
     for (std::size_t g = 0; g < p.groups; ++g) {
-      const int row = static_cast<int>(g);
-      p.simplex.addColumn(1, &row, &sign, 0, COIN_DBL_MAX, sign > 0 ? 1 : 0);
+      columns.entry(static_cast<int>(g), sign);
+      columns.end(COIN_DBL_MAX, sign > 0 ? 1 : 0);
     }
   }
-  for (std::size_t s = 0; s < p.sets.size(); ++s) addColumn(s);
+  columns.addTo(p.simplex);
+  p.columns = 0;
 }
 
-void PriceMaster::addColumn(std::size_t set) {
+// Each addition copies the whole matrix, so sets wait until the program is solved.
+void PriceMaster::addColumns() {
   Program& p = *program_;
-  const KnownSet& known = p.sets[set];
-  p.part.assign(p.groups, 0);
-  for (const std::uint32_t v : known.items) p.part[p.group_of[v]] += p.share[v];
-  std::vector<int> rows;
-  std::vector<double> values;
-  for (std::size_t g = 0; g < p.groups; ++g) {
-    if (p.part[g] == 0) continue;
-    rows.push_back(static_cast<int>(g));
-    values.push_back(p.part[g]);
+  Columns columns;
+  for (; p.columns < p.sets.size(); ++p.columns) {
+    const KnownSet& known = p.sets[p.columns];
+    p.part.assign(p.groups, 0);
+    for (const std::uint32_t v : known.items) p.part[p.group_of[v]] += p.share[v];
+    for (std::size_t g = 0; g < p.groups; ++g) {
+      if (p.part[g] != 0) columns.entry(static_cast<int>(g), p.part[g]);
+    }
+    columns.entry(static_cast<int>(p.groups + known.pool), 1);
+    columns.end(known.load <= p.limit ? COIN_DBL_MAX : kOff, 0);
   }
-  rows.push_back(static_cast<int>(p.groups + known.pool));
-  values.push_back(1);
-  p.simplex.addColumn(static_cast<int>(rows.size()), rows.data(), values.data(), 0,
-                      known.load <= p.limit ? COIN_DBL_MAX : kOff, 0);
+  columns.addTo(p.simplex);
 }
 
 bool PriceMaster::add(std::size_t pool, std::vector<std::uint32_t> items, double load) {
@@ -144,14 +176,13 @@ bool PriceMaster::add(std::size_t pool, std::vector<std::uint32_t> items, double
   std::sort(items.begin(), items.end());
   if (!p.known.emplace(pool, items).second) return false;
   p.sets.push_back({pool, std::move(items), load});
-  addColumn(p.sets.size() - 1);
   return true;
 }
 
 void PriceMaster::setLimit(double load) {
   Program& p = *program_;
   p.limit = load;
-  for (std::size_t s = 0; s < p.sets.size(); ++s)
+  for (std::size_t s = 0; s < p.columns; ++s)
     p.simplex.setColumnUpper(p.column(s), p.sets[s].load <= load ? COIN_DBL_MAX : kOff);
 }
 
@@ -162,6 +193,7 @@ void PriceMaster::setRange(std::size_t group, double low, double high) {
 
 bool PriceMaster::solve(const Budget& budget) {
   Program& p = *program_;
+  addColumns();
   const StopHandler handler(budget);
   p.simplex.passInEventHandler(&handler);
   p.simplex.primal();

@@ -19,8 +19,9 @@ namespace allot {
 
 class PriceMaster {
  public:
-  // `counts`: devices by pool. Every item is a group of its own at first.
-  PriceMaster(std::size_t items, std::span<const double> counts);
+  // `counts`: devices by pool. Every item is a group of its own at first. Most programs have many best
+  // prices; `variety` decides by which of several rules they are looked for.
+  PriceMaster(std::size_t items, std::span<const double> counts, std::uint32_t variety);
   ~PriceMaster();
   PriceMaster(const PriceMaster&) = delete;
   PriceMaster& operator=(const PriceMaster&) = delete;
@@ -50,7 +51,7 @@ class PriceMaster {
   std::unique_ptr<Program> program_;
 
   void rebuild();
-  void addColumn(std::size_t set);
+  void addColumns();
 };
 
 }  // namespace allot

@@ -11,18 +11,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "allot/solve.h"
 #include "base/random.h"
+#include "solve/throughput/chain_crew.h"
 #include "solve/throughput/price_diagram.h"
 
 namespace allot {
 
 class PriceSweep {
  public:
-  explicit PriceSweep(const PriceDiagram& diagram);
+  // The crew shares large layers, by ranges of prizes; tables do not depend on how.
+  PriceSweep(const PriceDiagram& diagram, WalkCrew& crew);
 
   // Prizes are by item and count up to `cap`; sets of less than `need` or of more load than `limit` need not
   // be found. False when the budget ended it.
@@ -46,7 +49,16 @@ class PriceSweep {
   std::vector<std::vector<std::uint32_t>> sets(std::span<const Wish> wishes, Random& random);
 
  private:
-  using Table = std::vector<double>;
+  // A place for entries that are all written before they are read.
+  struct Table {
+    std::unique_ptr<double[]> entries;
+    std::size_t room = 0;
+    void makeRoom(std::size_t wanted) {
+      if (wanted <= room) return;
+      entries = std::make_unique_for_overwrite<double[]>(wanted);
+      room = wanted;
+    }
+  };
   // Where the way back of a wish stands.
   struct Walk {
     std::size_t node = 0;
@@ -56,6 +68,7 @@ class PriceSweep {
   };
 
   const PriceDiagram& diagram_;
+  WalkCrew& crew_;
   std::size_t stride_;                // between layers that are kept
   std::vector<std::uint32_t> prize_;  // by layer
   std::uint32_t need_ = 0, cap_ = 0;
@@ -68,8 +81,14 @@ class PriceSweep {
 
   bool kept(std::size_t layer) const { return layer % stride_ == 0 || layer == diagram_.layers(); }
   std::vector<double> prizeAfter(double limit) const;
-  void spread(std::size_t layer, std::size_t node, const PriceArc& arc, std::uint32_t gain);
-  void spreadLayer(std::size_t layer);
+  // Prizes of the next layer: first to last.
+  struct Range {
+    std::int64_t first, last;
+  };
+  void spread(std::size_t layer, std::size_t node, const PriceArc& arc, std::uint32_t gain, Range range,
+              bool fresh);
+  void spreadRange(std::size_t layer, Range range);
+  void spreadLayer(std::size_t layer, std::size_t entries);
   void stepBack(std::size_t layer, Walk& walk, double slack, Random* random,
                 std::vector<std::uint32_t>& set) const;
 };
