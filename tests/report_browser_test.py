@@ -251,6 +251,12 @@ class Report(unittest.TestCase):
         self.page.settle()
         self.assertEqual(self.page.run("document.activeElement.type"), "search")
         self.page.type("softmax")
+        self.page.key("Tab")
+        first = self.page.run("document.activeElement.getAttribute('aria-label')")
+        self.assertIn("Sort by", first)
+        self.page.run("document.querySelector('.grid').style.width = '95%'")
+        self.page.settle()
+        self.assertEqual(self.page.run("document.activeElement.getAttribute('aria-label')"), first, "a new width takes no focus")
         for _ in range(12):
             if self.page.run("document.activeElement.getAttribute('role')") == "grid":
                 break

@@ -129,22 +129,30 @@ export class OpTable {
   layout() {
     const seen = this.seen();
     this.element.style.setProperty("--columns", seen.map((column) => (this.narrow && column.slim) || column.width).join(" "));
-    this.titles.replaceChildren(
-      ...seen.map((column) => {
-        const index = this.columns.indexOf(column);
-        const on = this.sorted.column === index;
-        return el(
-          "button",
-          { type: "button", class: `${column.figure ? "figure" : ""}${on ? " on" : ""}`, "aria-label": `Sort by ${column.title}${on ? (this.sorted.down ? ", now descending" : ", now ascending") : ""}`, onclick: () => this.sortBy(index) },
-          `${column.title}${on ? (this.sorted.down ? " ↓" : " ↑") : ""}`,
-        );
-      }),
-    );
+    this.layoutTitles(seen);
     const total = this.report.ops.count;
     this.count.textContent = this.ids.length === total ? plural(total, "op") : `${countText(this.ids.length)} of ${plural(total, "op")}`;
     this.view.setAttribute("aria-rowcount", String(this.ids.length));
     this.view.style.height = this.printing ? "auto" : `${Math.max(96, Math.min(420, this.ids.length * kRow + 2))}px`;
     this.paint();
+  }
+
+  /** Titles that stay the same stay in the page: a new button would not have the focus of the old one. @param {Column[]} seen */
+  layoutTitles(seen) {
+    const texts = seen.map((column) => (this.sorted.column === this.columns.indexOf(column) ? `${column.title} ${this.sorted.down ? "↓" : "↑"}` : column.title));
+    const old = [...this.titles.children].map((title) => title.textContent);
+    if (texts.length === old.length && texts.every((text, i) => text === old[i])) return;
+    this.titles.replaceChildren(
+      ...seen.map((column, i) => {
+        const index = this.columns.indexOf(column);
+        const on = this.sorted.column === index;
+        return el(
+          "button",
+          { type: "button", class: `${column.figure ? "figure" : ""}${on ? " on" : ""}`, "aria-label": `Sort by ${column.title}${on ? (this.sorted.down ? ", now descending" : ", now ascending") : ""}`, onclick: () => this.sortBy(index) },
+          texts[i],
+        );
+      }),
+    );
   }
 
   paint() {
