@@ -31,8 +31,8 @@ class Budget {
   std::uint64_t work_limit;  // candidate plans a search may value; 0 = its own limit
   std::size_t memory_bytes = std::size_t{2} << 30;
   bool helpers;  // optional solver libraries may be loaded
-  // What comes behind makes up for it: a solver should end as soon as going on is not likely to pay.
-  bool hasty = false;
+  // Of a solver's own patience, where it ends by itself: less than 1 where what comes behind makes up for it.
+  double patience = 1;
   std::uint32_t turn = 0;  // how often the solver has been called before: it should try something else then
 
   // True once the time is up or a stop was asked for; costs a look at the clock.

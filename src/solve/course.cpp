@@ -34,8 +34,13 @@ constexpr std::array<Share, 9> kShares{{
     {"local-search-restarts", 0.1, 0, 0.1, 0.1},
 }};
 
-// Of the hasty turns of search and proof by prices without contiguity.
-constexpr double kHastySearch = 0.07, kHastyProof = 0.12;
+// Of search and of proof by prices without contiguity, before the patient ones. Often the first plans are
+// optimal already: then a proof costs less than to be sure that nothing better is found.
+struct HastyTurn {
+  double search_share, search, proof_share, proof;  // of the time, and of their patience
+};
+constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.02, 0.1, 0.25}, {0.07, 0.1, 0.12, 0.33}}};
+constexpr double kCutOffOnly = 0.1;
 // Units up to which linear-dp only has to find a cut-off for the exact engine.
 constexpr std::size_t kSurelyExact = 500;
 
@@ -89,7 +94,7 @@ CourseStep* find(std::vector<CourseStep>& course, std::string_view solver) {
 void addChainTurns(const Problem& problem, std::vector<CourseStep>& course) {
   if (CourseStep* exact = find(course, "chain")) {
     exact->least_seconds = kFirstProofSeconds;
-    find(course, "linear-dp")->hasty = problem.unitCount() <= kSurelyExact;
+    if (problem.unitCount() <= kSurelyExact) find(course, "linear-dp")->patience = kCutOffOnly;
     course.push_back({.solver = exact->solver, .share = 1, .turn = 1});
   } else if (boundaryBoundAccepts(problem)) {
     course.push_back({.solver = findSolver("boundary-bound"), .share = 1});
@@ -97,14 +102,20 @@ void addChainTurns(const Problem& problem, std::vector<CourseStep>& course) {
   course.push_back({.solver = findSolver("multilevel"), .share = 1, .turn = 1});
 }
 
-// No contiguity: a hasty turn of search and proof ends most problems; a last one of proof takes what is left.
+// No contiguity: hasty turns of search and proof end most problems; a last one of proof takes what is left.
 void addFreeTurns(std::vector<CourseStep>& course) {
   CourseStep *search = find(course, "free-search"), *proof = find(course, "packing-bound");
   if (search == nullptr || proof == nullptr) return;
-  const std::vector<CourseStep> first{{.solver = search->solver, .share = kHastySearch, .hasty = true},
-                                      {.solver = proof->solver, .share = kHastyProof, .hasty = true}};
-  const CourseStep last{.solver = proof->solver, .share = 1, .turn = 2};
-  search->turn = proof->turn = 1;
+  std::vector<CourseStep> first;
+  for (std::uint32_t turn = 0; turn < kHasty.size(); ++turn) {
+    const HastyTurn& hasty = kHasty[turn];
+    first.push_back(
+        {.solver = search->solver, .share = hasty.search_share, .turn = turn, .patience = hasty.search});
+    first.push_back(
+        {.solver = proof->solver, .share = hasty.proof_share, .turn = turn, .patience = hasty.proof});
+  }
+  search->turn = proof->turn = kHasty.size();
+  const CourseStep last{.solver = proof->solver, .share = 1, .turn = proof->turn + 1};
   course.insert(course.begin() + (search - course.data()), first.begin(), first.end());
   course.push_back(last);
 }

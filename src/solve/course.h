@@ -20,7 +20,7 @@ struct CourseStep {
   // Turns the solver had before this one. Under a work limit there is only one, for nothing stops it.
   std::uint32_t turn = 0;
   // An engine behind it, or a turn of its own, makes up for what it leaves out; not under a work limit.
-  bool hasty = false;
+  double patience = 1;
 };
 
 std::vector<CourseStep> courseOf(const Problem& problem);

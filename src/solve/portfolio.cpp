@@ -127,7 +127,7 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
       const double seconds = std::max(step.share * run.time_limit_seconds,
                                       std::min(step.least_seconds, kMostOfShort * run.time_limit_seconds));
       Budget share = budget.slice(seconds);
-      share.hasty = step.hasty && budget.work_limit == 0;
+      if (budget.work_limit == 0) share.patience = step.patience;
       share.turn = step.turn;
       const SolveResult result = solver.solve(problem, share, collector);
       interrupted = interrupted || result.end == SolveEnd::kStopped;

@@ -20,7 +20,6 @@ constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 800'000;  // of a wal
 constexpr double kNear = 4e-3;        // worth polishing: above the best by less than this part
 constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
-constexpr double kHasty = 0.1;                                   // of that, where there is another turn
 constexpr std::uint64_t kLeastMoves = 100;  // a walk shorter than this is not worth its start
 constexpr double kGrowth = 1.3;             // of a walk's moves, by round
 
@@ -31,7 +30,7 @@ FreeSearch::FreeSearch(const PipelineModel& model, const Budget& budget, Progres
       budget_(budget),
       progress_(progress),
       ground_(model),
-      walk_moves_(budget.turn == 0 ? kFirstMoves : kMostMoves / 2) {
+      walk_moves_(budget.patience < 1 ? kFirstMoves << 2 * budget.turn : kMostMoves / 2) {
   // Every item where it runs fastest: the walks mend balance and memory.
   fresh_.resize(model.itemCount());
   for (std::size_t i = 0; i < model.itemCount(); ++i) {
@@ -150,8 +149,8 @@ FreeWalk FreeSearch::plan(std::uint32_t index) {
 bool FreeSearch::stale() const {
   const double most =
       std::clamp(kIdleMovesPerItem * static_cast<double>(model_.itemCount()), 1e6, kMostIdleMoves);
-  const auto enough = static_cast<std::uint64_t>(budget_.hasty ? kHasty * most : most);
-  return moves_made_ - last_gain_ > std::max(enough, 2 * last_gain_);
+  const auto enough = static_cast<std::uint64_t>(budget_.patience * most);
+  return moves_made_ - last_gain_ > std::max(enough, (budget_.patience < 1 ? 1 : 2) * last_gain_);
 }
 
 // True when it is better than all before.

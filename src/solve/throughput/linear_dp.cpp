@@ -71,10 +71,11 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
     best = std::move(found);
     return true;
   };
-  const std::size_t patience = budget.hasty ? 1 : kPatience;
+  const bool hasty = budget.patience < 1;
+  const std::size_t patience = hasty ? 1 : kPatience;
   const auto goesOn = [&] { return !progress.done() && !budget.stopped(); };
   for (std::size_t first = 0; first < rules && goesOn(); first += first == 0 ? 1 : kBatch) {
-    if (budget.hasty && best.found() && failures >= patience) break;
+    if (hasty && best.found() && failures >= patience) break;
     improves(std::span(kRules).subspan(first, std::min(first == 0 ? 1 : kBatch, rules - first)), {});
   }
   if (!best.found() && progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());

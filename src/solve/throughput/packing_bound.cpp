@@ -16,6 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr std::size_t kMaxItems = 4000;  // beyond which it does not start
 constexpr double kKeepWorth = 0.9;       // sets of less, as a share of their device, are forgotten in time
+constexpr std::size_t kMostSets = 200, kSetsPerGroup = 8;  // and so are all but as many
 // Search over loads.
 constexpr int kMaxDoublings = 60;
 constexpr double kSearchGap = 1e-4;  // loads closer than this are not told apart
@@ -25,8 +26,8 @@ constexpr double kStep = 0.3;        // of the way from the bound to the least l
 // Search for prices around the best so far, the center.
 constexpr double kPull = 0.5;  // of the way from the program's prices to the center
 constexpr double kFirstRange = 0.05, kLeastRange = 1e-4;
-constexpr double kSettled = 5e-4;      // hope for less is not worth a round
-constexpr std::size_t kPatience = 15;  // rounds without a better center
+constexpr double kSettled = 5e-4;                        // hope for less is not worth a round
+constexpr std::size_t kPatience = 15, kHastyRounds = 8;  // rounds without a better center
 constexpr std::size_t kFirstGroups = 24, kMaxGroups = 600;
 constexpr double kLightNet = 0.05;  // of the target: groups of items pay where no net costs more
 // Whether prices that refute a load are found is luck too: so many times it begins anew where little is
@@ -34,13 +35,13 @@ constexpr double kLightNet = 0.05;  // of the target: groups of items pay where 
 constexpr std::uint32_t kAttempts = 4;
 constexpr double kRetryGap = 5e-3;
 // Table entries after which it ends, some 20 s; linear programs count by their pivots.
-constexpr double kMaxWork = 1.2e10, kHastyWork = 4e9;
+constexpr double kMaxWork = 1.2e10;
 constexpr double kWorkPerPivot = 4e4;
 
 }  // namespace
 
 bool PackingBounder::stopped() const {
-  return budget_.stopped() || work_ > (budget_.hasty ? kHastyWork : kMaxWork) ||
+  return budget_.stopped() || work_ > kMaxWork * budget_.patience ||
          (budget_.work_limit > 0 && report_.sweeps >= budget_.work_limit);
 }
 
@@ -70,7 +71,8 @@ void PackingBounder::tie(std::size_t groups) {
   groups_ = std::accumulate(number.begin(), number.end(), std::size_t{0});
   std::exclusive_scan(number.begin(), number.end(), number.begin(), 0u);
   for (std::uint32_t& g : group_of_) g = number[g];
-  master_->keepWorth(center_.item_price, center_.device_price, kKeepWorth);
+  master_->keepWorth(center_.item_price, center_.device_price, kKeepWorth,
+                     kMostSets + kSetsPerGroup * groups_);
   master_->tie(group_of_, base);
 }
 
@@ -103,6 +105,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   if (heaviest_net_ < kLightNet * target) wanted = std::min(most_groups, std::max(kFirstGroups, groups_ / 4));
   tie(wanted);
   range_ = kFirstRange;
+  const std::size_t patience = budget_.patience < 1 ? kHastyRounds : kPatience;
   std::size_t failures = 0;
   double pull = kPull;
   for (;;) {
@@ -114,7 +117,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     if (wanted >= most_groups && promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
     // With every price on its own, whatever promises more than 1 may refute the target.
     const bool settled = promise - before < kSettled && (wanted < most_groups || promise <= 1);
-    if (settled || failures > kPatience) {
+    if (settled || failures > patience) {
       if (wanted >= most_groups) return Outcome::kCovered;
       wanted = std::min(2 * wanted, most_groups);
       tie(wanted);
@@ -136,7 +139,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
       range_ = std::max(kLeastRange, range_ * 0.7);
     }
     if (priced_.added == 0 && center_.ratio <= before) {
-      if (pull == 0) failures = kPatience + 1;
+      if (pull == 0) failures = patience + 1;
       pull = 0;
     } else {
       pull = kPull;
@@ -159,7 +162,8 @@ PackingBoundReport PackingBounder::run(std::span<const std::vector<std::uint32_t
     build(high);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
-    for (std::uint32_t i = 0; i < kAttempts && by == BoundBy::kPrices && !closed(high) && !stopped(); ++i) {
+    const std::uint32_t attempts = by != BoundBy::kPrices ? 0 : budget_.patience < 1 ? 1 : kAttempts;
+    for (std::uint32_t i = 0; i < attempts && !closed(high) && !stopped(); ++i) {
       if (i > 0 && report_.bound < high * (1 - kRetryGap)) break;
       search(high, known_sets, budget_.turn + i);
     }
@@ -192,6 +196,8 @@ void PackingBounder::search(double high, std::span<const std::vector<std::uint32
     const Outcome outcome = refute(target);
     if (outcome == Outcome::kStopped) break;
     if (outcome == Outcome::kRefuted) continue;
+    // In haste it only asks whether the best plan is optimal.
+    if (budget_.patience < 1) break;
     top = target;
     untried = false;
   }

@@ -114,15 +114,26 @@ void PriceMaster::tie(std::span<const std::uint32_t> group_of, std::span<const d
 }
 
 void PriceMaster::keepWorth(std::span<const double> item_prices, std::span<const double> device_prices,
-                            double share) {
+                            double share, std::size_t most) {
   Program& p = *program_;
-  std::erase_if(p.sets, [&](const KnownSet& set) {
+  // Dearest first, by what they are worth as a share of their device.
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t s = 0; s < p.sets.size(); ++s) {
     double worth = 0;
-    for (const std::uint32_t v : set.items) worth += item_prices[v];
-    if (worth >= share * device_prices[set.pool]) return false;
-    p.known.erase({set.pool, set.items});
-    return true;
-  });
+    for (const std::uint32_t v : p.sets[s].items) worth += item_prices[v];
+    if (worth >= share * device_prices[p.sets[s].pool])
+      ranked.emplace_back(-worth / std::max(device_prices[p.sets[s].pool], 1e-300), s);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  ranked.resize(std::min(ranked.size(), most));
+  std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<KnownSet> kept;
+  p.known.clear();
+  for (const auto& [worth, s] : ranked) {
+    p.known.emplace(p.sets[s].pool, p.sets[s].items);
+    kept.push_back(std::move(p.sets[s]));
+  }
+  p.sets = std::move(kept);
 }
 
 void PriceMaster::rebuild() {

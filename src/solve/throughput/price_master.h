@@ -30,8 +30,10 @@ class PriceMaster {
   bool add(std::size_t pool, std::vector<std::uint32_t> items, double load);
   // Only sets of at most this load count from now on.
   void setLimit(double load);
-  // Forgets the sets that are worth less than a share of their device under these prices; `tie` must follow.
-  void keepWorth(std::span<const double> item_prices, std::span<const double> device_prices, double share);
+  // Forgets the sets that are worth less than a share of their device under these prices, and all but the
+  // dearest `most`; `tie` must follow.
+  void keepWorth(std::span<const double> item_prices, std::span<const double> device_prices, double share,
+                 std::size_t most);
   // Item v belongs to group_of[v] and gets the share base[v] of what the group's items have together there.
   void tie(std::span<const std::uint32_t> group_of, std::span<const double> base);
   // Keeps the price of a group within a range; at first it is 0 to 1.
