@@ -22,14 +22,15 @@ struct Share {
   double free;  // no contiguity
 };
 
-constexpr std::array<Share, 9> kShares{{
+constexpr std::array<Share, 10> kShares{{
     {"linear-dp", 0.1, 0.4, 0.05, 0.05},
     {"boundary-bound", 0.1, 0, 0, 0},
     {"chain", 0.05, 0, 0.05, 0.05},
     {"convex", 0, 0, 0.4, 0},
     {"beam", 0.05, 0.1, 0, 0},
-    {"multilevel", 1, 0.6, 0, 0},
+    {"multilevel", 0.5, 0.4, 0, 0},
     {"free-search", 0, 0, 0, 0.35},
+    {"spread-bound", 0.15, 0.25, 0.15, 0.15},
     {"packing-bound", 0.3, 0, 0.3, 0.25},
     {"local-search-restarts", 0.1, 0, 0.1, 0.1},
 }};
@@ -41,6 +42,8 @@ struct HastyTurn {
 };
 constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.02, 0.1, 0.25}, {0.07, 0.1, 0.12, 0.33}}};
 constexpr double kCutOffOnly = 0.1;
+// Of boundary-bound where it comes behind the search.
+constexpr double kLateBoundary = 0.05;
 // Units up to which linear-dp only has to find a cut-off for the exact engine.
 constexpr std::size_t kSurelyExact = 500;
 
@@ -97,7 +100,7 @@ void addChainTurns(const Problem& problem, std::vector<CourseStep>& course) {
     if (problem.unitCount() <= kSurelyExact) find(course, "linear-dp")->patience = kCutOffOnly;
     course.push_back({.solver = exact->solver, .share = 1, .turn = 1});
   } else if (boundaryBoundAccepts(problem)) {
-    course.push_back({.solver = findSolver("boundary-bound"), .share = 1});
+    course.push_back({.solver = findSolver("boundary-bound"), .share = kLateBoundary});
   }
   course.push_back({.solver = findSolver("multilevel"), .share = 1, .turn = 1});
 }

@@ -36,10 +36,7 @@ class Refiner {
       for (std::uint64_t i = 0; i < kRound && !movable_.empty(); ++i) tryMove();
       if (budget_.stopped()) break;
     }
-    for (; !since_best_.empty(); since_best_.pop_back()) {
-      const auto [item, from] = since_best_.back();
-      plan_.stage_of[item] = from;
-    }
+    plan_.stage_of = bestStages();
     plan_.value = std::min(first, best_);
     return std::move(plan_);
   }
@@ -68,7 +65,8 @@ class Refiner {
   std::vector<std::uint32_t> touched_;                   // by net: stages that hold an end
   std::vector<std::uint32_t> tied_before_, tied_after_;  // by item: neighbours in its own stage
   std::vector<std::uint32_t> movable_, place_;           // items that may leave their stage; where they stand
-  std::vector<Step> since_best_;
+  std::vector<Step> since_best_;                         // the way back to the best value,
+  std::vector<std::uint32_t> best_stages_;               // or where it leads, once that takes less room
   double best_ = 0, heat_ = 0, scale_ = 1;
   int power_ = 3;
   // Stages whose sums the tried move changes, and what they become.
@@ -262,12 +260,27 @@ class Refiner {
     for (const std::uint32_t other : model_.after[item]) retie(other, tied_before_[other], from, to);
     tie(item);
     note(item);
-    since_best_.push_back({item, from});
+    if (best_stages_.empty()) since_best_.push_back({item, from});
+    // A long way back takes more room than what it leads to.
+    if (since_best_.size() > model_.item_count) {
+      best_stages_ = bestStages();
+      since_best_.clear();
+    }
     // Rounding drifts with the moves: only a clear gain counts.
     if (most < best_ * (1 - 1e-12) && value() < best_ * (1 - 1e-9)) {
       best_ = value();
       since_best_.clear();
+      best_stages_.clear();
     }
+  }
+
+  // Those of the best value so far.
+  std::vector<std::uint32_t> bestStages() const {
+    if (!best_stages_.empty()) return best_stages_;
+    std::vector<std::uint32_t> stages = plan_.stage_of;
+    for (auto step = since_best_.rbegin(); step != since_best_.rend(); ++step)
+      stages[step->item] = step->from;
+    return stages;
   }
 
   void retie(std::uint32_t other, std::uint32_t& tied, std::uint32_t from, std::uint32_t to) {

@@ -22,8 +22,11 @@ constexpr std::size_t kTop = 300;
 // A new start may be this many times worse than the best plan.
 constexpr double kFreshLoss = 1.2;
 // Rounds without gain after which the search ends.
-constexpr std::size_t kIdleRounds = 4;
+constexpr std::size_t kIdleRounds = 4, kStuckRounds = 2;
 constexpr double kColdShare = 0.01;
+// Rounds take more and more moves: short borders between stages need slow cooling.
+constexpr double kHot = 3, kWarm = 0.5;
+constexpr double kGrowth = 4, kMostEffort = 12;
 constexpr double kNetVisits = 2e7;
 
 // By item: the run of `order` that it is in. Runs hold about equal work, and items of one stage each.
@@ -150,25 +153,36 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
           ? rounds
           : std::min<std::size_t>(
                 rounds, 1 + static_cast<std::size_t>(static_cast<double>(budget.work_limit) / round_work));
-  std::size_t idle = 0;
+  // Beside the best plan another one of its own grows up on the last tasks, begun anew whenever it gets
+  // stuck.
+  LinePlan other;
+  std::size_t idle = 0, other_idle = 0;
   for (std::size_t round = 0; round < most_rounds && idle < kIdleRounds && !progress.done(); ++round) {
     if (budget.stopped()) return {SolveEnd::kStopped, ""};
     std::vector<LinePlan> found(tasks);
     parallelFor(tasks, budget.threads, [&](std::size_t t) {
-      const double heat = std::pow(0.3, static_cast<double>(t));
-      const double effort = 1 + 0.5 * static_cast<double>(std::min<std::size_t>(round, 10));
+      const double heat = t % 2 == 0 ? kHot : kWarm;
+      const double effort = budget.turn > 0
+                                ? kMostEffort
+                                : std::min(kMostEffort, std::pow(kGrowth, static_cast<double>(round)));
       const std::uint64_t seed = budget.seed * 1'000'003 + budget.turn * 10'007 + round * tasks + t;
       Cycle cycle(budget, seed, heat, large ? 1 : effort);
-      const bool anew = !large && t + 1 == tasks;
-      found[t] = cycle.run(model, anew ? cycle.fresh(model, best) : best);
+      const bool apart = !large && 2 * t >= tasks;
+      found[t] = cycle.run(model, !apart ? best : other.found() ? other : cycle.fresh(model, best));
     });
     ++idle;
-    for (LinePlan& plan : found) {
-      if (!(plan.value < best.value)) continue;
+    ++other_idle;
+    for (std::size_t t = 0; t < tasks; ++t) {
+      if (!large && 2 * t >= tasks && (!other.found() || found[t].value < other.value)) {
+        other = found[t];
+        other_idle = 0;
+      }
+      if (!(found[t].value < best.value)) continue;
       idle = 0;
-      best = std::move(plan);
+      best = std::move(found[t]);
     }
     if (idle == 0) progress.plan(model.toPlan(best), "multilevel");
+    if (other_idle >= kStuckRounds || other.value <= best.value) other = {};
   }
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};
 }

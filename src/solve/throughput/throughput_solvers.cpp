@@ -10,6 +10,7 @@
 #include "solve/throughput/linear_dp.h"
 #include "solve/throughput/multilevel.h"
 #include "solve/throughput/packing_bound.h"
+#include "solve/throughput/spread_bound.h"
 
 namespace allot {
 namespace {
@@ -37,13 +38,15 @@ std::span<const Solver> exactThroughputSolvers() {
 }
 
 std::span<const Solver> throughputSolvers() {
-  static const std::array<Solver, 4> kList{{
+  static const std::array<Solver, 5> kList{{
       {"beam", "chains of stages grown from the sources, the best partial chains kept", "heuristic",
        isThroughput, solveBeam},
       {"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",
        "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel},
       {"free-search", "annealing of whole clusters in rounds, for pipelines without contiguity", "heuristic",
        freeSearchAccepts, solveFreeSearch},
+      {"spread-bound", "what small parts of a graph pay for their borders, by flows between units",
+       "a valid bound for every contiguity; finds no plans", spreadBoundAccepts, solveSpreadBound},
       {"packing-bound", "lower bound from prices of items and what a device of limited load can hold",
        "a valid bound for every contiguity; finds no plans", packingBoundAccepts, solvePackingBound},
   }};
