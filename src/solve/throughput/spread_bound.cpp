@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "solve/throughput/packing_bound.h"
 #include "solve/throughput/pipeline_model.h"
@@ -20,7 +19,7 @@ constexpr int kMostRounds = 8;
 constexpr double kWorthwhile = 2e-4;  // a round that raises the bound by less is the last
 constexpr double kRounding = 1e-9;    // of sums of work and of flows, as a share of them
 constexpr int kTightenings = 4;       // of the weight of sets, at each value
-constexpr int kBisections = 40;
+constexpr int kBisections = 30;
 
 class SpreadBound {
  public:
@@ -55,9 +54,9 @@ class SpreadBound {
   }
 
   // Up to this value no plan exists.
-  double refuted(double upper) const {
+  double refuted(double upper, const Budget& budget) const {
     double low = 0, high = upper;
-    for (int i = 0; i < kBisections; ++i) {
+    for (int i = 0; i < kBisections && !budget.stopped(); ++i) {
       const double middle = (low + high) / 2;
       (leastLoad(middle) > middle ? low : high) = middle;
     }
@@ -136,7 +135,7 @@ SpreadBoundReport spreadBound(const PipelineModel& model, double lower, double u
     report.visited = flow.visited();
     bound.setFlow(flow);
     const double before = report.bound;
-    report.bound = std::max(before, bound.refuted(upper));
+    report.bound = std::max(before, bound.refuted(upper, budget));
     if (report.bound < before * (1 + kWorthwhile) || !on_better(report.bound)) break;
   }
   return report;

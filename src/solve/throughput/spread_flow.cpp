@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <numeric>
 
 namespace allot {
 namespace {
@@ -14,6 +13,7 @@ constexpr float kUnreached = std::numeric_limits<float>::infinity();
 constexpr std::size_t kBatch = 16;       // sources that see the same lengths
 constexpr double kRoundShare = 0.15;     // of all capacity, that a round uses at the first lengths
 constexpr double kSteepness = 60;        // of lengths, by what a net carries as a share of its capacity
+constexpr double kLeastPower = -50;      // so that short lengths are not lost beside long ones
 constexpr std::uint64_t kStream = 0x59;  // of random numbers
 
 // Distances are not negative, so their bits are in order.
@@ -85,10 +85,12 @@ bool SpreadFlow::round() {
   return any;
 }
 
+// Only ratios of lengths count: the fullest net is as long as an empty one was at first.
 void SpreadFlow::measure() {
+  const double most = carried_.empty() ? 0 : *std::max_element(carried_.begin(), carried_.end());
   for (std::size_t e = 0; e < length_.size(); ++e) {
-    length_[e] =
-        capacity_[e] > 0 ? static_cast<float>(std::exp(kSteepness * carried_[e]) / capacity_[e]) : kUnreached;
+    const double power = std::max(kSteepness * (carried_[e] - most), kLeastPower);
+    length_[e] = capacity_[e] > 0 ? static_cast<float>(std::exp(power) / capacity_[e]) : kUnreached;
   }
 }
 
@@ -98,6 +100,7 @@ void SpreadFlow::grow(Search& s, Tree& tree) const {
   tree.weight = tree.cost = 0;
   tree.items.clear();
   tree.nets.clear();
+  if (budget_.stopped()) return;
   s.reached.assign(1, tree.source);
   s.distance[tree.source] = 0;
   s.heap.assign(1, key(0, tree.source));
