@@ -84,7 +84,7 @@ TEST(WideGraphs, TheModelValuesPlansAsTheEvaluatorDoes) {
                                      << evaluated.violations.front();
       ASSERT_NEAR(evaluated.plan.value, line.value, 1e-9 * (1 + line.value)) << describe(problem) << seed;
       ++compared;
-      const LinePlan refined = refineChain(model, line, {.moves = 2000, .heat = 1, .seed = seed}, budget);
+      const LinePlan refined = refineChain(model, line, {.moves = 2000, .first_acceptance = 0.5, .seed = seed}, budget);
       const Evaluation again = evaluate(problem, model.toPlan(refined));
       ASSERT_TRUE(again.valid()) << describe(problem) << " seed " << seed;
       ASSERT_NEAR(again.plan.value, refined.value, 1e-9 * (1 + refined.value)) << describe(problem) << seed;

@@ -28,7 +28,7 @@ constexpr std::array<Share, 10> kShares{{
     {"chain", 0.05, 0, 0.05, 0.05},
     {"convex", 0, 0, 0.4, 0},
     {"beam", 0.05, 0.1, 0, 0},
-    {"multilevel", 0.5, 0.4, 0, 0},
+    {"multilevel", 0.2, 0.4, 0, 0},
     {"free-search", 0, 0, 0, 0.35},
     {"spread-bound", 0.15, 0.25, 0.15, 0.15},
     {"packing-bound", 0.3, 0, 0.3, 0.25},

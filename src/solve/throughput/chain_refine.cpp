@@ -27,14 +27,20 @@ class Refiner {
   LinePlan run() {
     best_ = value();
     const double first = best_;
-    const auto rounds = std::max<std::uint64_t>(1, options_.moves / kRound);
-    for (std::uint64_t round = 0; round < rounds && !movable_.empty(); ++round) {
-      const double done = static_cast<double>(round) / static_cast<double>(rounds);
-      power_ = done < 0.3 ? 5 : done < 0.6 ? 6 : 7;  // 32, 64, 128
-      scale_ = 1 / best_;
-      heat_ = options_.heat * std::pow(1e-3, done);
-      for (std::uint64_t i = 0; i < kRound && !movable_.empty(); ++i) tryMove();
-      if (budget_.stopped()) break;
+    const std::uint64_t length = std::clamp<std::uint64_t>(options_.moves / 100, 500, kRound);
+    const auto rounds = std::max<std::uint64_t>(options_.moves / length, 1);
+    const double last = std::min(kLastAcceptance, options_.first_acceptance / 10);
+    const double begin = budget_.elapsedSeconds();
+    setEnergy(5);
+    heat_ = heatOf(options_.first_acceptance);
+    double done = 0;
+    for (std::uint64_t round = 0; done < 1 && !movable_.empty() && !budget_.stopped(); ++round) {
+      setEnergy(done < 0.3 ? 5 : done < 0.85 ? 6 : 7);  // 32, 64, 128
+      rising_ = accepted_ = 0;
+      for (std::uint64_t i = 0; i < length && !movable_.empty(); ++i) tryMove();
+      followAcceptance(options_.first_acceptance + done * (last - options_.first_acceptance));
+      done = std::max(static_cast<double>(round + 1) / static_cast<double>(rounds),
+                      (budget_.elapsedSeconds() - begin) / options_.seconds);
     }
     plan_.stage_of = bestStages();
     plan_.value = std::min(first, best_);
@@ -43,6 +49,9 @@ class Refiner {
 
  private:
   static constexpr std::uint64_t kRound = 4096;
+  static constexpr double kLastAcceptance = 0.01;
+  static constexpr double kLeastHeat = 1e-9, kMostHeat = 30;
+  static constexpr std::size_t kProbes = 2000;
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   struct Step {
@@ -67,12 +76,14 @@ class Refiner {
   std::vector<std::uint32_t> movable_, place_;           // items that may leave their stage; where they stand
   std::vector<Step> since_best_;                         // the way back to the best value,
   std::vector<std::uint32_t> best_stages_;               // or where it leads, once that takes less room
+  std::vector<double> energy_;                           // by stage
   double best_ = 0, heat_ = 0, scale_ = 1;
   int power_ = 3;
+  std::uint64_t rising_ = 0, accepted_ = 0;
   // Stages whose sums the tried move changes, and what they become.
   std::vector<std::uint32_t> changed_;
   std::vector<StageSums> next_;
-  std::vector<double> next_load_;
+  std::vector<double> next_load_, next_energy_;
 
   std::uint32_t& stage(std::uint32_t item) { return plan_.stage_of[item]; }
   std::size_t poolOf(std::uint32_t s) const { return plan_.stages[s].pool; }
@@ -217,10 +228,44 @@ class Refiner {
     return x;
   }
 
-  void tryMove() {
+  void setEnergy(int power) {
+    power_ = power;
+    scale_ = 1 / best_;
+    energy_.resize(stages_);
+    for (std::size_t s = 0; s < stages_; ++s) energy_[s] = energy(load_[s]);
+  }
+
+  void followAcceptance(double wanted) {
+    const double seen = static_cast<double>(accepted_ + 1) / static_cast<double>(rising_ + 1);
+    heat_ = std::clamp(heat_ * std::clamp(std::sqrt(wanted / seen), 0.8, 1.25), kLeastHeat, kMostHeat);
+  }
+
+  // Of the moves possible now this share would be taken, about.
+  double heatOf(double acceptance) {
+    std::vector<double> rises;
+    for (std::size_t i = 0; i < kProbes && !movable_.empty(); ++i) {
+      const Proposal move = proposeMove();
+      if (move.item != kNone && move.rise > 0) rises.push_back(move.rise);
+    }
+    double low = kLeastHeat, high = kMostHeat;
+    while (high > 1.1 * low) {
+      const double heat = std::sqrt(low * high);
+      double taken = 0;
+      for (const double rise : rises) taken += std::exp(-rise / heat);
+      (taken < acceptance * static_cast<double>(rises.size()) ? low : high) = heat;
+    }
+    return low;
+  }
+
+  struct Proposal {
+    std::uint32_t item = kNone, from = 0, to = 0;
+    double rise = std::numeric_limits<double>::infinity();
+  };
+
+  Proposal proposeMove() {
     const std::uint32_t item = movable_[random_.below(static_cast<std::uint32_t>(movable_.size()))];
     const std::uint32_t from = stage(item), to = target(item);
-    if (to == kNone) return;
+    if (to == kNone) return {};
     changed_.assign({from, to});
     next_.assign({sums_[from], sums_[to]});
     addItem(next_[0], item, from, -1);
@@ -228,15 +273,27 @@ class Refiner {
     for (const std::uint32_t net : model_.item_nets[item]) addNet(net, item, from, to);
     double rise = 0;
     next_load_.resize(changed_.size());
+    next_energy_.resize(changed_.size());
     for (std::size_t i = 0; i < changed_.size(); ++i) {
       const std::uint32_t s = changed_[i];
       const std::uint32_t trains =
           trains_[s] + (i == 1 ? model_.trains[item] : 0) - (i == 0 ? model_.trains[item] : 0);
       next_load_[i] = loadOf(next_[i], s, trains);
-      rise += weight_[s] * (energy(next_load_[i]) - energy(load_[s]));
+      next_energy_[i] = energy(next_load_[i]);
+      rise += weight_[s] * (next_energy_[i] - energy_[s]);
     }
-    if (rise > 0 && !(random_.unit() < std::exp(-rise / heat_))) return;
-    apply(item, from, to);
+    return {item, from, to, rise};
+  }
+
+  void tryMove() {
+    const Proposal move = proposeMove();
+    if (move.item == kNone) return;
+    if (move.rise > 0) {
+      ++rising_;
+      if (!(random_.unit() < std::exp(-move.rise / heat_))) return;
+      ++accepted_;
+    }
+    apply(move.item, move.from, move.to);
   }
 
   void apply(std::uint32_t item, std::uint32_t from, std::uint32_t to) {
@@ -244,6 +301,7 @@ class Refiner {
     for (std::size_t i = 0; i < changed_.size(); ++i) {
       sums_[changed_[i]] = next_[i];
       load_[changed_[i]] = next_load_[i];
+      energy_[changed_[i]] = next_energy_[i];
       most = std::max(most, next_load_[i]);
     }
     resident_[from] -= model_.resident[item];

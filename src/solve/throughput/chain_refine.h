@@ -3,10 +3,11 @@
 // Problem: a plan whose stages are a chain of ideals; find a better one near it, with the same stages on the
 //   same pools.
 // Method: annealing over moves of one item whose predecessors (or successors) are all in other stages, so
-// that
-//   the chain stays one. Loads follow each move through counts of ends by net and stage. The energy is a sum
-//   of powers of the loads, which pulls down large loads first and all communication with them; the power
-//   grows while the temperature falls. The best plan met is kept.
+//   that the chain stays one. Loads follow each move through counts of ends by net and stage. The energy is
+//   a sum of powers of the loads, which pulls down large loads first and all communication with them. The
+//   temperature follows the share of moves for the worse that are taken, which falls evenly from
+//   `first_acceptance` to almost none: no unit of time or size of tensors has to be guessed. The power grows
+//   meanwhile. The best plan met is kept.
 // Guarantee: never worse than the plan it starts from; memory of stages is respected. In-flight memory is
 //   not followed: such plans are returned as they are.
 // Complexity: O(ends of the item's nets + degree) for each move; space 4 bytes * nets * stages.
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "allot/solve.h"
 #include "solve/throughput/linear_dp_model.h"
@@ -22,7 +24,9 @@ namespace allot {
 
 struct RefineOptions {
   std::uint64_t moves = 1'000'000;  // tried
-  double heat = 0.3;                // start temperature, as a share of one full stage's energy
+  // It cools faster where its moves would take longer.
+  double seconds = std::numeric_limits<double>::infinity();
+  double first_acceptance = 0.5;  // share of tried moves that are taken at first
   std::uint64_t seed = 1;
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 using Kind = OrderRule::Kind;
 
+// Smaller graphs need no levels: time is enough for moves that rearrange all stages.
 constexpr std::size_t kLarge = 100'000;
 // A level is this many times smaller than the one below it; the top has about kTop items.
 constexpr double kShrink = 8;
@@ -23,10 +24,11 @@ constexpr std::size_t kTop = 300;
 constexpr double kFreshLoss = 1.2;
 // Rounds without gain after which the search ends.
 constexpr std::size_t kIdleRounds = 4, kStuckRounds = 2;
-constexpr double kColdShare = 0.01;
+// Share of moves for the worse that are taken at first: nearly all of them, so that the plan is made anew,
+// or so many that it keeps its shape. Where there are few moves for each item, more would only undo it.
+constexpr double kHot = 0.9, kWarm = 0.4, kCold = 0.1;
 // Rounds take more and more moves: short borders between stages need slow cooling.
-constexpr double kHot = 3, kWarm = 0.5;
-constexpr double kGrowth = 4, kMostEffort = 12;
+constexpr double kGrowth = 4, kMostEffort = 64;
 constexpr double kNetVisits = 2e7;
 
 // By item: the run of `order` that it is in. Runs hold about equal work, and items of one stage each.
@@ -57,8 +59,10 @@ Runs cutRuns(const LineModel& model, std::span<const std::uint32_t> order,
 
 class Cycle {
  public:
-  Cycle(const Budget& budget, std::uint64_t seed, double heat, double effort)
-      : budget_(budget), random_(seed, 21), heat_(heat), effort_(effort) {}
+  // Of the moves for the worse `acceptance` are taken at first; of a graph without levels all moves end
+  // within `seconds`.
+  Cycle(const Budget& budget, std::uint64_t seed, double acceptance, double effort, double seconds)
+      : budget_(budget), random_(seed, 21), acceptance_(acceptance), effort_(effort), seconds_(seconds) {}
 
   // A start of its own, to get away from the best plan; that plan where there is none nearly as good.
   LinePlan fresh(const LineModel& model, const LinePlan& best) {
@@ -92,21 +96,6 @@ class Cycle {
     return polish(model, std::move(plan));
   }
 
- private:
-  const Budget& budget_;
-  Random random_;
-  double heat_, effort_;
-
-  OrderRule randomRule() {
-    static constexpr std::array<Kind, 3> kKinds{Kind::kFrontier, Kind::kDepth, Kind::kFrontier};
-    OrderRule rule;
-    rule.kind = kKinds[random_.below(kKinds.size())];
-    rule.backwards = random_.below(2) == 0;
-    rule.noise = 1;
-    rule.seed = random_.next();
-    return rule;
-  }
-
   LinePlan polish(const LineModel& model, LinePlan plan) {
     RefineOptions options;
     const auto items = static_cast<double>(model.item_count);
@@ -115,8 +104,8 @@ class Cycle {
     // A move costs as much as its item has nets: many on coarse levels.
     const double nets = static_cast<double>(model.net_items.items.size()) / items;
     options.moves = static_cast<std::uint64_t>(effort_ * std::min(most, kNetVisits / std::max(1.0, nets)));
-    // Where there are few moves for each item, heat would only undo the plan.
-    options.heat = model.item_count > kLarge ? kColdShare * heat_ : heat_;
+    options.first_acceptance = model.item_count > kLarge ? kCold : acceptance_;
+    options.seconds = seconds_;
     options.seed = random_.next();
     if (refineFits(model, plan.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       plan = refineChain(model, std::move(plan), options, budget_);
@@ -126,6 +115,21 @@ class Cycle {
     if (order.size() < model.item_count) return plan;
     LinePlan split = splitLine(model, order, {.cutoff = plan.value, .sequence_seed = rule.seed}, budget_);
     return split.found() ? split : plan;
+  }
+
+ private:
+  const Budget& budget_;
+  Random random_;
+  double acceptance_, effort_, seconds_;
+
+  OrderRule randomRule() {
+    static constexpr std::array<Kind, 3> kKinds{Kind::kFrontier, Kind::kDepth, Kind::kFrontier};
+    OrderRule rule;
+    rule.kind = kKinds[random_.below(kKinds.size())];
+    rule.backwards = random_.below(2) == 0;
+    rule.noise = 1;
+    rule.seed = random_.next();
+    return rule;
   }
 };
 
@@ -148,27 +152,32 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
   }
   // Under a work limit tried moves are counted, as many for a round as its finest levels take.
   const auto round_work = static_cast<double>(tasks) * 40 * static_cast<double>(model.item_count);
-  const std::size_t most_rounds =
-      budget.work_limit == 0
-          ? rounds
-          : std::min<std::size_t>(
-                rounds, 1 + static_cast<std::size_t>(static_cast<double>(budget.work_limit) / round_work));
+  const double most_work = budget.work_limit == 0 ? std::numeric_limits<double>::infinity()
+                                                  : static_cast<double>(budget.work_limit);
+  double work = 0;
   // Beside the best plan another one of its own grows up on the last tasks, begun anew whenever it gets
   // stuck.
   LinePlan other;
   std::size_t idle = 0, other_idle = 0;
-  for (std::size_t round = 0; round < most_rounds && idle < kIdleRounds && !progress.done(); ++round) {
+  for (std::size_t round = 0; round < rounds && idle < kIdleRounds && work <= most_work && !progress.done();
+       ++round) {
     if (budget.stopped()) return {SolveEnd::kStopped, ""};
+    const double effort = large ? 1
+                          : budget.turn > 0
+                              ? kMostEffort
+                              : std::min(kMostEffort, std::pow(kGrowth, static_cast<double>(round)));
+    work += effort * round_work;
+    const double seconds =
+        large ? std::numeric_limits<double>::infinity()
+              : budget.remainingSeconds() / std::ceil(static_cast<double>(tasks) / budget.threads);
     std::vector<LinePlan> found(tasks);
     parallelFor(tasks, budget.threads, [&](std::size_t t) {
-      const double heat = t % 2 == 0 ? kHot : kWarm;
-      const double effort = budget.turn > 0
-                                ? kMostEffort
-                                : std::min(kMostEffort, std::pow(kGrowth, static_cast<double>(round)));
+      const double acceptance = t % 2 == 0 ? kHot : kWarm;
       const std::uint64_t seed = budget.seed * 1'000'003 + budget.turn * 10'007 + round * tasks + t;
-      Cycle cycle(budget, seed, heat, large ? 1 : effort);
+      Cycle cycle(budget, seed, acceptance, effort, seconds);
       const bool apart = !large && 2 * t >= tasks;
-      found[t] = cycle.run(model, !apart ? best : other.found() ? other : cycle.fresh(model, best));
+      LinePlan start = !apart ? best : other.found() ? other : cycle.fresh(model, best);
+      found[t] = large ? cycle.run(model, std::move(start)) : cycle.polish(model, std::move(start));
     });
     ++idle;
     ++other_idle;

@@ -43,8 +43,8 @@ constexpr double kLoss = 2;
 // Moves for each item in search of a better plan near one, how far from it at first, and how often from a
 // chain of runs, which rounding may have made much worse.
 constexpr std::uint64_t kNearMoves = 1000;
-constexpr double kNearHeat = 0.03;
-constexpr std::array<double, 3> kChainHeats{0.003, 0.03, 0.1};
+constexpr double kNearAcceptance = 0.03;
+constexpr std::array<double, 3> kChainAcceptances{0.003, 0.03, 0.1};
 constexpr std::uint64_t kChainSeeds = 4;
 // A limit for which there is a path, beyond one for which there is none, as a share of it.
 constexpr double kJustAbove = 1e-6;
@@ -120,7 +120,7 @@ class StageBound {
     std::vector<Held> boundaries;
     for (const auto& sides : sweep.stages(wanted, units, kInfinity, budget_))
       boundaries.push_back(heldBy(sides, Side::kInside));
-    if (!boundaries.empty()) offer(boundaries, kNearHeat, 1);
+    if (!boundaries.empty()) offer(boundaries, kNearAcceptance, 1);
   }
 
   void useGrain(std::span<const std::uint32_t> order, double seconds) {
@@ -179,11 +179,11 @@ class StageBound {
       if (end == RunSearch::End::kCut && budget.stopped()) return false;
       if (end == RunSearch::End::kNone) report(limit);
       (end == RunSearch::End::kFound ? high : tried) = limit;
-      for (const double heat : kChainHeats) {
+      for (const double acceptance : kChainAcceptances) {
         if (end != RunSearch::End::kFound || search_->chain().empty() ||
             progress_.bestValue() <= limit * (1 + kClose))
           break;
-        offer(roundToItems(model_, *runs_, search_->chain()), heat, kChainSeeds);
+        offer(roundToItems(model_, *runs_, search_->chain()), acceptance, kChainSeeds);
       }
       if (close) break;
       high = std::min(high, cutoff());
@@ -242,8 +242,8 @@ class StageBound {
       begins.push_back(heldBy(stages[b + 1], Side::kBefore));
     }
     if (ends.empty()) return;
-    offer(ends, kNearHeat, 1);
-    offer(begins, kNearHeat, 1);
+    offer(ends, kNearAcceptance, 1);
+    offer(begins, kNearAcceptance, 1);
   }
 
   static Held heldBy(const std::vector<Side>& sides, Side last) {
@@ -253,7 +253,7 @@ class StageBound {
   }
 
   // The plan with these boundaries, each taken together with all before it, and some near it.
-  void offer(std::span<const Held> boundaries, double heat, std::uint64_t seeds) {
+  void offer(std::span<const Held> boundaries, double acceptance, std::uint64_t seeds) {
     Plan plan;
     plan.modes = model_.problem->modes;
     std::vector<DeviceId> device_of_item(model_.itemCount());
@@ -281,7 +281,8 @@ class StageBound {
         !refineFits(line_, start.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       return;
     for (std::uint64_t seed = budget_.seed; seed < budget_.seed + seeds && !over(); ++seed) {
-      const RefineOptions options{.moves = kNearMoves * line_.item_count, .heat = heat, .seed = seed};
+      const RefineOptions options{
+          .moves = kNearMoves * line_.item_count, .first_acceptance = acceptance, .seed = seed};
       const LinePlan near = refineChain(line_, start, options, budget_);
       if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
     }
