@@ -36,7 +36,7 @@ class Refiner {
     double done = 0;
     for (std::uint64_t round = 0; done < 1 && !movable_.empty() && !budget_.stopped(); ++round) {
       setEnergy(done < 0.3 ? 5 : done < 0.85 ? 6 : 7);  // 32, 64, 128
-      rising_ = accepted_ = 0;
+      tried_ = accepted_ = 0;
       for (std::uint64_t i = 0; i < length && !movable_.empty(); ++i) tryMove();
       followAcceptance(options_.first_acceptance + done * (last - options_.first_acceptance));
       done = std::max(static_cast<double>(round + 1) / static_cast<double>(rounds),
@@ -79,7 +79,7 @@ class Refiner {
   std::vector<double> energy_;                           // by stage
   double best_ = 0, heat_ = 0, scale_ = 1;
   int power_ = 3;
-  std::uint64_t rising_ = 0, accepted_ = 0;
+  std::uint64_t tried_ = 0, accepted_ = 0;
   // Stages whose sums the tried move changes, and what they become.
   std::vector<std::uint32_t> changed_;
   std::vector<StageSums> next_;
@@ -236,7 +236,7 @@ class Refiner {
   }
 
   void followAcceptance(double wanted) {
-    const double seen = static_cast<double>(accepted_ + 1) / static_cast<double>(rising_ + 1);
+    const double seen = static_cast<double>(accepted_ + 1) / static_cast<double>(tried_ + 1);
     heat_ = std::clamp(heat_ * std::clamp(std::sqrt(wanted / seen), 0.8, 1.25), kLeastHeat, kMostHeat);
   }
 
@@ -245,7 +245,7 @@ class Refiner {
     std::vector<double> rises;
     for (std::size_t i = 0; i < kProbes && !movable_.empty(); ++i) {
       const Proposal move = proposeMove();
-      if (move.item != kNone && move.rise > 0) rises.push_back(move.rise);
+      if (move.item != kNone) rises.push_back(std::max(0.0, move.rise));
     }
     double low = kLeastHeat, high = kMostHeat;
     while (high > 1.1 * low) {
@@ -288,11 +288,9 @@ class Refiner {
   void tryMove() {
     const Proposal move = proposeMove();
     if (move.item == kNone) return;
-    if (move.rise > 0) {
-      ++rising_;
-      if (!(random_.unit() < std::exp(-move.rise / heat_))) return;
-      ++accepted_;
-    }
+    ++tried_;
+    if (move.rise > 0 && !(random_.unit() < std::exp(-move.rise / heat_))) return;
+    ++accepted_;
     apply(move.item, move.from, move.to);
   }
 

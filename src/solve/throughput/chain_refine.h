@@ -5,7 +5,7 @@
 // Method: annealing over moves of one item whose predecessors (or successors) are all in other stages, so
 //   that the chain stays one. Loads follow each move through counts of ends by net and stage. The energy is
 //   a sum of powers of the loads, which pulls down large loads first and all communication with them. The
-//   temperature follows the share of moves for the worse that are taken, which falls evenly from
+//   temperature follows the share of tried moves that are taken, which falls evenly from
 //   `first_acceptance` to almost none: no unit of time or size of tensors has to be guessed. The power grows
 //   meanwhile. The best plan met is kept.
 // Guarantee: never worse than the plan it starts from; memory of stages is respected. In-flight memory is

@@ -15,20 +15,26 @@ namespace {
 
 using Kind = OrderRule::Kind;
 
-// Smaller graphs need no levels: time is enough for moves that rearrange all stages.
+// On smaller graphs time is enough for moves that rearrange all stages.
 constexpr std::size_t kLarge = 100'000;
 // A level is this many times smaller than the one below it; the top has about kTop items.
 constexpr double kShrink = 8;
 constexpr std::size_t kTop = 300;
+// Of the time that is left, at most, on a level that is not the finest.
+constexpr double kCoarseShare = 0.3;
 // A new start may be this many times worse than the best plan.
 constexpr double kFreshLoss = 1.2;
 // Rounds without gain after which the search ends.
 constexpr std::size_t kIdleRounds = 4, kStuckRounds = 2;
-// Share of moves for the worse that are taken at first: nearly all of them, so that the plan is made anew,
-// or so many that it keeps its shape. Where there are few moves for each item, more would only undo it.
+// Share of moves that are taken at first: nearly all, so that the plan is made anew, or fewer, so that it
+// keeps more of its shape. What coarser levels find would be lost on warm ones, and where there are few
+// moves for each item, the plan itself.
 constexpr double kHot = 0.9, kWarm = 0.4, kCold = 0.1;
+// Tasks of a round: two from the best plan, two from another one, and a cold one, whose moves are fewer.
+constexpr std::array<double, 5> kAcceptance{kHot, kWarm, kHot, kWarm, kCold};
+constexpr std::size_t kApart = 2, kApartEnd = 4;
 // Rounds take more and more moves: short borders between stages need slow cooling.
-constexpr double kGrowth = 4, kMostEffort = 64;
+constexpr double kGrowth = 4, kMostEffort = 64, kMostColdEffort = 8;
 constexpr double kNetVisits = 2e7;
 
 // By item: the run of `order` that it is in. Runs hold about equal work, and items of one stage each.
@@ -59,10 +65,13 @@ Runs cutRuns(const LineModel& model, std::span<const std::uint32_t> order,
 
 class Cycle {
  public:
-  // Of the moves for the worse `acceptance` are taken at first; of a graph without levels all moves end
-  // within `seconds`.
+  // Of the moves for the worse `acceptance` are taken at first; all moves end within `seconds`.
   Cycle(const Budget& budget, std::uint64_t seed, double acceptance, double effort, double seconds)
-      : budget_(budget), random_(seed, 21), acceptance_(acceptance), effort_(effort), seconds_(seconds) {}
+      : budget_(budget),
+        random_(seed, 21),
+        acceptance_(acceptance),
+        effort_(effort),
+        end_(budget.elapsedSeconds() + seconds) {}
 
   // A start of its own, to get away from the best plan; that plan where there is none nearly as good.
   LinePlan fresh(const LineModel& model, const LinePlan& best) {
@@ -73,7 +82,8 @@ class Cycle {
     return plan.found() ? plan : best;
   }
 
-  LinePlan run(const LineModel& model, LinePlan plan) {
+  // On all levels.
+  LinePlan run(const LineModel& model, LinePlan plan, double share = 1) {
     if (model.item_count > 2 * kTop && !budget_.stopped()) {
       const std::vector<std::uint32_t> order = makeOrder(model, randomRule(), plan.stage_of, budget_);
       if (order.size() < model.item_count) return plan;
@@ -86,17 +96,18 @@ class Cycle {
       above.value = plan.value;
       if (!budget_.stopped()) {
         const LineModel coarse = model.coarser(runs.part, runs.stage_of.size());
-        above = run(coarse, std::move(above));
+        above = run(coarse, std::move(above), kCoarseShare);
       }
       plan.stages = above.stages;
       plan.value = above.value;
       for (std::size_t i = 0; i < model.item_count; ++i) plan.stage_of[i] = above.stage_of[runs.part[i]];
     }
     if (budget_.stopped()) return plan;
-    return polish(model, std::move(plan));
+    return polish(model, std::move(plan), share);
   }
 
-  LinePlan polish(const LineModel& model, LinePlan plan) {
+  // On one level, with a share of the time that is left.
+  LinePlan polish(const LineModel& model, LinePlan plan, double share = 1) {
     RefineOptions options;
     const auto items = static_cast<double>(model.item_count);
     const double most =
@@ -105,7 +116,7 @@ class Cycle {
     const double nets = static_cast<double>(model.net_items.items.size()) / items;
     options.moves = static_cast<std::uint64_t>(effort_ * std::min(most, kNetVisits / std::max(1.0, nets)));
     options.first_acceptance = model.item_count > kLarge ? kCold : acceptance_;
-    options.seconds = seconds_;
+    options.seconds = share * (end_ - budget_.elapsedSeconds());
     options.seed = random_.next();
     if (refineFits(model, plan.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
       plan = refineChain(model, std::move(plan), options, budget_);
@@ -120,7 +131,7 @@ class Cycle {
  private:
   const Budget& budget_;
   Random random_;
-  double acceptance_, effort_, seconds_;
+  double acceptance_, effort_, end_;
 
   OrderRule randomRule() {
     static constexpr std::array<Kind, 3> kKinds{Kind::kFrontier, Kind::kDepth, Kind::kFrontier};
@@ -133,13 +144,17 @@ class Cycle {
   }
 };
 
+bool isApart(std::size_t task) {
+  return kApart <= task && task < kApartEnd;
+}
+
 }  // namespace
 
 SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progress& progress) {
   if (lineModelBytes(problem) > static_cast<double>(budget.memory_bytes)) return {SolveEnd::kNotSuitable, ""};
   const LineModel model(problem);
   const bool large = model.item_count > kLarge;
-  const std::size_t tasks = large ? 2 : 4;
+  const std::size_t tasks = large ? 2 : kAcceptance.size();
   const std::size_t rounds = large ? 4 : 30;
   LinePlan best;
   if (progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
@@ -169,20 +184,20 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
     work += effort * round_work;
     const double seconds =
         large ? std::numeric_limits<double>::infinity()
-              : budget.remainingSeconds() / std::ceil(static_cast<double>(tasks) / budget.threads);
+              : budget.remainingSeconds() / std::ceil(static_cast<double>(kApartEnd) / budget.threads);
     std::vector<LinePlan> found(tasks);
     parallelFor(tasks, budget.threads, [&](std::size_t t) {
-      const double acceptance = t % 2 == 0 ? kHot : kWarm;
+      const double acceptance = kAcceptance[t];
+      const bool cold = acceptance == kCold;
       const std::uint64_t seed = budget.seed * 1'000'003 + budget.turn * 10'007 + round * tasks + t;
-      Cycle cycle(budget, seed, acceptance, effort, seconds);
-      const bool apart = !large && 2 * t >= tasks;
-      LinePlan start = !apart ? best : other.found() ? other : cycle.fresh(model, best);
-      found[t] = large ? cycle.run(model, std::move(start)) : cycle.polish(model, std::move(start));
+      Cycle cycle(budget, seed, acceptance, cold ? std::min(kMostColdEffort, effort) : effort, seconds);
+      LinePlan start = !isApart(t) ? best : other.found() ? other : cycle.fresh(model, best);
+      found[t] = cold || large ? cycle.run(model, std::move(start)) : cycle.polish(model, std::move(start));
     });
     ++idle;
     ++other_idle;
     for (std::size_t t = 0; t < tasks; ++t) {
-      if (!large && 2 * t >= tasks && (!other.found() || found[t].value < other.value)) {
+      if (isApart(t) && (!other.found() || found[t].value < other.value)) {
         other = found[t];
         other_idle = 0;
       }
