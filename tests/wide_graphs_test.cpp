@@ -84,7 +84,8 @@ TEST(WideGraphs, TheModelValuesPlansAsTheEvaluatorDoes) {
                                      << evaluated.violations.front();
       ASSERT_NEAR(evaluated.plan.value, line.value, 1e-9 * (1 + line.value)) << describe(problem) << seed;
       ++compared;
-      const LinePlan refined = refineChain(model, line, {.moves = 2000, .first_acceptance = 0.5, .seed = seed}, budget);
+      const LinePlan refined =
+          refineChain(model, line, {.moves = 2000, .first_acceptance = 0.5, .seed = seed}, budget);
       const Evaluation again = evaluate(problem, model.toPlan(refined));
       ASSERT_TRUE(again.valid()) << describe(problem) << " seed " << seed;
       ASSERT_NEAR(again.plan.value, refined.value, 1e-9 * (1 + refined.value)) << describe(problem) << seed;
@@ -115,6 +116,35 @@ TEST(WideGraphs, OrdersAreTopologicalAndKeepStages) {
         ASSERT_LE(plan.stage_of[order[p - 1]], plan.stage_of[order[p]]);
     }
   }
+}
+
+TEST(WideGraphs, RefiningDoesNotDependOnTheUnitOfTime) {
+  const Problem problem = must(gridGraph(20, 20, {.devices = 4, .unlike = true}));
+  const LineModel model(problem);
+  LineModel longer = model;
+  for (auto* times : {&longer.seconds, &longer.send, &longer.receive}) {
+    for (double& time : *times) time *= 1024;
+  }
+  const Budget budget(runOptions(""), nullptr);
+  const LinePlan start = bestSplit(model, kRules, {}, kCannotRun, budget);
+  for (const double acceptance : {0.03, 0.4, 0.9}) {
+    const RefineOptions options{.moves = 200'000, .first_acceptance = acceptance};
+    const LinePlan refined = refineChain(model, start, options, budget);
+    EXPECT_LT(refined.value, start.value) << acceptance;
+    EXPECT_EQ(refineChain(longer, start, options, budget).stage_of, refined.stage_of) << acceptance;
+  }
+}
+
+TEST(WideGraphs, RefiningCoolsDownWithinItsTime) {
+  const Problem problem = must(gridGraph(20, 20, {.devices = 4}));
+  const LineModel model(problem);
+  const Budget budget(runOptions(""), nullptr);
+  const LinePlan start = bestSplit(model, std::span(kRules).first(1), {}, kCannotRun, budget);
+  const LinePlan refined = refineChain(
+      model, start, {.moves = 1'000'000'000'000, .seconds = 0.2, .first_acceptance = 0.9}, budget);
+  EXPECT_LT(budget.elapsedSeconds(), 60);
+  // Nearly all moves are taken at first: only a cold end is better than the start.
+  EXPECT_LT(refined.value, start.value);
 }
 
 // A coarse plan is a plan of the fine graph with the same loads.
