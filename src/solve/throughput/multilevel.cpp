@@ -65,7 +65,7 @@ Runs cutRuns(const LineModel& model, std::span<const std::uint32_t> order,
 
 class Cycle {
  public:
-  // Of the moves for the worse `acceptance` are taken at first; all moves end within `seconds`.
+  // A share `acceptance` of the moves is taken at first; all moves end within `seconds`.
   Cycle(const Budget& budget, std::uint64_t seed, double acceptance, double effort, double seconds)
       : budget_(budget),
         random_(seed, 21),
