@@ -39,8 +39,10 @@ class Refiner {
       tried_ = accepted_ = 0;
       for (std::uint64_t i = 0; i < length && !movable_.empty(); ++i) tryMove();
       followAcceptance(options_.first_acceptance + done * (last - options_.first_acceptance));
-      done = std::max(static_cast<double>(round + 1) / static_cast<double>(rounds),
-                      (budget_.elapsedSeconds() - begin) / options_.seconds);
+      done = static_cast<double>(round + 1) / static_cast<double>(rounds);
+      // A moment's delay at the start must not change a run that has time enough.
+      const double late = (budget_.elapsedSeconds() - begin) / options_.seconds;
+      if (late > kSurelyLate) done = std::max(done, late);
     }
     plan_.stage_of = bestStages();
     plan_.value = std::min(first, best_);
@@ -50,6 +52,7 @@ class Refiner {
  private:
   static constexpr std::uint64_t kRound = 4096;
   static constexpr double kLastAcceptance = 0.01;
+  static constexpr double kSurelyLate = 0.1;  // of the time
   static constexpr double kLeastHeat = 1e-9, kMostHeat = 30;
   static constexpr std::size_t kProbes = 2000;
   static constexpr std::uint32_t kNone = UINT32_MAX;

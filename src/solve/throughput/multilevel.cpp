@@ -170,8 +170,7 @@ SolveResult solveMultilevel(const Problem& problem, const Budget& budget, Progre
   const double most_work = budget.work_limit == 0 ? std::numeric_limits<double>::infinity()
                                                   : static_cast<double>(budget.work_limit);
   double work = 0;
-  // Beside the best plan another one of its own grows up on the last tasks, begun anew whenever it gets
-  // stuck.
+  // Beside the best plan another one grows up on tasks of its own, begun anew whenever it gets stuck.
   LinePlan other;
   std::size_t idle = 0, other_idle = 0;
   for (std::size_t round = 0; round < rounds && idle < kIdleRounds && work <= most_work && !progress.done();

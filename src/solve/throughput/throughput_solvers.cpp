@@ -41,7 +41,7 @@ std::span<const Solver> throughputSolvers() {
   static const std::array<Solver, 5> kList{{
       {"beam", "chains of stages grown from the sources, the best partial chains kept", "heuristic",
        isThroughput, solveBeam},
-      {"multilevel", "chains of stages by moves and splits on coarser and coarser graphs",
+      {"multilevel", "chains of stages by annealing and splits, on coarser graphs too",
        "heuristic; near-linear time on graphs of any size", isThroughput, solveMultilevel},
       {"free-search", "annealing of whole clusters in rounds, for pipelines without contiguity", "heuristic",
        freeSearchAccepts, solveFreeSearch},
