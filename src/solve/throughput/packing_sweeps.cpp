@@ -16,13 +16,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxWidth = 1024, kMaxNodes = 100000;
 constexpr std::size_t kTiny = 150;  // items for which a diagram takes no longer than to start a thread
 // A sweep tells as many prizes of a device apart as this many table entries allow.
-constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
+constexpr double kSweepEntries = 1.5e7, kMaxResolution = 4000, kMinResolution = 100;
 constexpr double kResolutionPerItem = 100;
 constexpr double kMaxTotalPrize = 1e8;
 constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
 constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
 constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
-constexpr std::uint32_t kSetsPerSweep = 32;
+constexpr std::uint32_t kSetsPerSweep = 16;
 
 }  // namespace
 

@@ -1,17 +1,21 @@
 #include "solve/throughput/price_sweep.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <thread>
 
 namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kEntriesPerPoll = 2000000;
-// Layers of fewer entries are done sooner by one thread; others are cut into so many ranges of prizes.
-constexpr std::size_t kSharedEntries = 8'000;
-constexpr std::int64_t kRanges = 4;
+// Layers are cut into pieces of so many entries or more, a few for each thread.
+constexpr std::size_t kPieceEntries = 4'000, kPiecesPerThread = 2, kMostPieces = 256;
+constexpr std::size_t kEntriesPerPoll = 2'000'000;
+constexpr int kSpins = 2'000;  // before a thread that waits lets others run
 // Prices of load, in units of need / limit, that bound what can still be collected.
 constexpr double kLoadPrices[] = {0, 0.7, 1, 1.4, 2.2, 4};
 
@@ -60,176 +64,257 @@ PriceSweep::PriceSweep(const PriceDiagram& diagram, WalkCrew& crew)
     : diagram_(diagram),
       crew_(crew),
       stride_(std::max<std::size_t>(
-          1, static_cast<std::size_t>(std::sqrt(static_cast<double>(diagram.layers()))))) {}
+          1, static_cast<std::size_t>(std::sqrt(static_cast<double>(diagram.layers()))))),
+      way_begin_(diagram.nodeCount() + 1, 0),
+      kept_(diagram.layers() / stride_ + 1),
+      between_(std::max<std::size_t>(stride_, 2)) {
+  const auto eachArc = [&](auto visit) {
+    for (std::uint32_t node = 0; node < diagram.nodeCount(); ++node) {
+      if (diagram.without[node].to >= 0)
+        visit(diagram.without[node], WayIn{node, false, diagram.without[node].cost});
+      if (diagram.with[node].to >= 0) visit(diagram.with[node], WayIn{node, true, diagram.with[node].cost});
+    }
+  };
+  eachArc([&](const PriceArc& arc, const WayIn&) { ++way_begin_[static_cast<std::size_t>(arc.to) + 1]; });
+  std::partial_sum(way_begin_.begin(), way_begin_.end(), way_begin_.begin());
+  ways_.resize(way_begin_.back());
+  std::vector<std::uint32_t> place(way_begin_.begin(), way_begin_.end() - 1);
+  eachArc(
+      [&](const PriceArc& arc, const WayIn& way) { ways_[place[static_cast<std::size_t>(arc.to)]++] = way; });
+}
 
 // For each node, an upper bound on the prize that the rest of a path can add: for any price of load, the best
 // path by prize less paid load plus the price of all the load that is left.
 std::vector<double> PriceSweep::prizeAfter(double limit) const {
-  const std::size_t nodes = diagram_.nodeCount();
-  std::vector<double> most(nodes, kInfinity), value(nodes);
-  for (const double factor : kLoadPrices) {
-    const double price = limit > 0 ? factor * need_ / limit : 0;
-    for (std::size_t layer = diagram_.layers() + 1; layer-- > 0;) {
-      for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
-        double best = layer == diagram_.layers() ? 0 : -kInfinity;
-        const PriceArc &out = diagram_.without[node], &in = diagram_.with[node];
-        if (out.to >= 0) best = std::max(best, value[static_cast<std::size_t>(out.to)] - price * out.cost);
-        if (in.to >= 0)
-          best = std::max(best, value[static_cast<std::size_t>(in.to)] - price * in.cost + prize_[layer]);
-        value[node] = best;
-        const double room = std::max(0.0, limit - diagram_.least_before[node]);
-        most[node] = std::min(most[node], best + price * room);
+  const double unit = limit > 0 ? need_ / limit : 0;
+  using Values = std::array<double, std::size(kLoadPrices)>;  // by price of load
+  std::vector<Values> values(diagram_.nodeCount());
+  std::vector<double> most(diagram_.nodeCount());
+  for (std::size_t layer = diagram_.layers() + 1; layer-- > 0;) {
+    for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
+      Values best;
+      best.fill(layer == diagram_.layers() ? 0 : -kInfinity);
+      const auto raise = [&](const PriceArc& arc, double prize) {
+        if (arc.to < 0) return;
+        const Values& after = values[static_cast<std::size_t>(arc.to)];
+        for (std::size_t i = 0; i < best.size(); ++i)
+          best[i] = std::max(best[i], after[i] - kLoadPrices[i] * unit * arc.cost + prize);
+      };
+      if (layer < diagram_.layers()) {
+        raise(diagram_.without[node], 0);
+        raise(diagram_.with[node], prize_[layer]);
       }
+      values[node] = best;
+      const double room = std::max(0.0, limit - diagram_.least_before[node]);
+      most[node] = kInfinity;
+      for (std::size_t i = 0; i < best.size(); ++i)
+        most[node] = std::min(most[node], best[i] + kLoadPrices[i] * unit * room);
     }
   }
   return most;
 }
 
-// `fresh`: nothing has been spread to the child yet.
-void PriceSweep::spread(std::size_t layer, std::size_t node, const PriceArc& arc, std::uint32_t gain,
-                        Range range, bool fresh) {
-  const auto to = static_cast<std::size_t>(arc.to);
-  const double cost = arc.cost;
-  // Prizes p of the node that land in the child's row, and those that reach its top and are cut to it.
-  const std::int64_t low = low_[node], high = low + size_[node] - 1;
-  const std::int64_t child_low = low_[to], child_high = child_low + size_[to] - 1;
-  const std::int64_t range_low = std::max(child_low, range.first);
-  const std::int64_t range_high = std::min(child_high, range.last);
-  const double* row = &tables_[layer].entries[begin_[node]];
-  double* child_row = &tables_[layer + 1].entries[begin_[to]];
-  const auto from = [&](std::int64_t prize) { return row + (prize - low); };
-  const auto into = [&](std::int64_t prize) { return child_row + (prize - child_low); };
-  const std::int64_t first = std::max(low, range_low - gain);
-  const std::int64_t last = std::min(high, range_high - gain);
-  if (fresh) {
-    const std::int64_t begin = std::min(std::max(first + gain, range_low), range_high + 1);
-    const std::int64_t end = std::max(begin, std::min(last + gain, range_high) + 1);
-    std::fill(into(range_low), into(begin), kInfinity);
-    std::fill(into(end), into(range_high + 1), kInfinity);
+// Entries at the top from which the end cannot be reached within the limit are useless.
+void PriceSweep::trimRows(std::size_t layer, double limit) {
+  for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
+    Row& row = rows_[node];
+    const double room = limit - diagram_.least_after[node];
+    const double* loads = &table(layer).entries[row.begin];
+    while (row.size > 0 && loads[row.size - 1] > room) --row.size;
   }
-  if (first <= last) (fresh ? write : lower)(from(first), into(first + gain), last - first + 1, cost);
-  if (child_high < cap_ || range.last < child_high) return;
-  double best = *into(child_high);
-  for (std::int64_t p = std::max(low, child_high - gain + 1); p <= high; ++p)
-    best = std::min(best, *from(p) + cost);
-  *into(child_high) = best;
 }
 
-void PriceSweep::spreadRange(std::size_t layer, Range range) {
-  const std::size_t next = diagram_.layer_begin[layer + 1], next_end = diagram_.layer_begin[layer + 2];
-  std::vector<std::uint8_t> reached(next_end - next, 0);
-  const auto reaches = [&](std::size_t node) {
-    return size_[node] > 0 && low_[node] <= range.last && low_[node] + size_[node] > range.first;
-  };
-  for (std::size_t node = diagram_.layer_begin[layer]; node < next; ++node) {
-    if (size_[node] == 0) continue;
-    for (const bool take : {false, true}) {
-      const PriceArc& arc = (take ? diagram_.with : diagram_.without)[node];
-      if (arc.to < 0 || !reaches(static_cast<std::size_t>(arc.to))) continue;
-      std::uint8_t& seen = reached[static_cast<std::size_t>(arc.to) - next];
-      spread(layer, node, arc, take ? prize_[layer] : 0, range, seen == 0);
-      seen = 1;
+// Gives the nodes of a layer rows for the prizes that the layer before leads to and that may do.
+void PriceSweep::setRows(std::size_t layer, std::span<const double> prize_after) {
+  std::size_t size = 0;
+  for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
+    Range range{cap_, -1};
+    for (const WayIn& way : waysInto(node)) {
+      const Row& parent = rows_[way.parent];
+      if (parent.size == 0) continue;
+      range.first = std::min(range.first, parent.low + std::int64_t{gain(way, layer - 1)});
+      range.last = std::max(range.last, parent.last() + gain(way, layer - 1));
     }
+    range.last = std::min<std::int64_t>(range.last, cap_);
+    // One unit of slack keeps rounding in the bound on the rest from cutting what is needed.
+    const double floor = std::floor(need_ - prize_after[node] * (1 + 1e-9)) - 1;
+    rows_[node] = {};
+    if (floor > static_cast<double>(range.last)) continue;
+    if (floor > static_cast<double>(range.first)) range.first = static_cast<std::int64_t>(floor);
+    rows_[node] = {size, static_cast<std::uint32_t>(range.first),
+                   static_cast<std::uint32_t>(range.last - range.first + 1)};
+    size += rows_[node].size;
   }
-  for (std::size_t node = next; node < next_end; ++node) {
-    if (reached[node - next] != 0 || !reaches(node)) continue;
-    const std::int64_t low = low_[node], high = low + size_[node] - 1;
-    double* row = &tables_[layer + 1].entries[begin_[node]];
-    std::fill(row + (std::max(low, range.first) - low), row + (std::min(high, range.last) + 1 - low),
-              kInfinity);
+  table(layer).makeRoom(size);
+  entries_ += size;
+}
+
+// Leaves of the rows after layer `begin` and before `end` what ways back from `end` can come to.
+void PriceSweep::narrowRows(std::size_t begin, std::size_t end, std::span<const Walk> walks) {
+  const std::size_t base = diagram_.layer_begin[begin];
+  std::vector<Range> wanted(diagram_.layer_begin[end + 1] - base, {cap_, -1});
+  const auto want = [&](std::size_t node, Range range) {
+    Range& all = wanted[node - base];
+    all = {std::min(all.first, range.first), std::max(all.last, range.last)};
+  };
+  for (const Walk& walk : walks) {
+    if (walk.alive) want(walk.node, {walk.prize, walk.prize});
+  }
+  for (std::size_t layer = end; layer > begin + 1; --layer) {
+    for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
+      const Range range = wanted[node - base];
+      if (range.last < 0) continue;
+      for (const WayIn& way : waysInto(node)) {
+        const std::int64_t less = gain(way, layer - 1);
+        // Several prizes lead to the cap.
+        want(way.parent,
+             {std::max<std::int64_t>(0, range.first - less), range.last == cap_ ? cap_ : range.last - less});
+      }
+    }
+    std::size_t size = 0;
+    for (std::size_t node = diagram_.layer_begin[layer - 1]; node < diagram_.layer_begin[layer]; ++node) {
+      Row& row = rows_[node];
+      const Range range{std::max<std::int64_t>(row.low, wanted[node - base].first),
+                        std::min(row.last(), wanted[node - base].last)};
+      row = {size, static_cast<std::uint32_t>(range.first),
+             static_cast<std::uint32_t>(std::max<std::int64_t>(0, range.last - range.first + 1))};
+      size += row.size;
+    }
+    table(layer - 1).makeRoom(size);
   }
 }
 
-// Computes the table of the next layer, of so many entries; its rows have their places already.
-void PriceSweep::spreadLayer(std::size_t layer, std::size_t entries) {
-  tables_[layer + 1].makeRoom(entries);
-  std::int64_t first = cap_, last = 0;
+// `range`: prizes of the row. `fresh`: its entries there are not written yet.
+void PriceSweep::follow(const WayIn& way, std::size_t layer, const Row& row, Range range, bool fresh) {
+  const Row& parent = rows_[way.parent];
+  const std::int64_t more = gain(way, layer);
+  const double* parent_row = &table(layer).entries[parent.begin];
+  double* own_row = &table(layer + 1).entries[row.begin];
+  const auto from = [&](std::int64_t prize) { return parent_row + (prize - parent.low); };
+  const auto into = [&](std::int64_t prize) { return own_row + (prize - row.low); };
+  // Prizes of the parent that lead into the range.
+  const Range source{std::max<std::int64_t>(parent.low, range.first - more),
+                     std::min(parent.last(), range.last - more)};
+  if (fresh) {
+    const std::int64_t begin = std::clamp(source.first + more, range.first, range.last + 1);
+    const std::int64_t end = std::clamp(source.last + more + 1, begin, range.last + 1);
+    std::fill(into(range.first), into(begin), kInfinity);
+    std::fill(into(end), into(range.last + 1), kInfinity);
+  }
+  if (source.first <= source.last)
+    (fresh ? write : lower)(from(source.first), into(source.first + more), source.last - source.first + 1,
+                            way.cost);
+  // What goes beyond the cap is cut to it.
+  if (range.last < cap_) return;
+  double& top = *into(cap_);
+  for (std::int64_t p = std::max<std::int64_t>(parent.low, cap_ - more + 1); p <= parent.last(); ++p)
+    top = std::min(top, *from(p) + way.cost);
+}
+
+// Computes entries `first` to `last` - 1 of the next layer's table.
+void PriceSweep::spreadPiece(std::size_t layer, std::size_t first, std::size_t last) {
   for (std::size_t node = diagram_.layer_begin[layer + 1]; node < diagram_.layer_begin[layer + 2]; ++node) {
-    if (size_[node] == 0) continue;
-    first = std::min<std::int64_t>(first, low_[node]);
-    last = std::max<std::int64_t>(last, low_[node] + size_[node] - 1);
+    const Row& row = rows_[node];
+    if (row.begin >= last) break;
+    if (row.begin + row.size <= first) continue;
+    const std::size_t begin = std::max(first, row.begin), end = std::min(last, row.begin + row.size);
+    const Range range{row.low + static_cast<std::int64_t>(begin - row.begin),
+                      row.low + static_cast<std::int64_t>(end - row.begin) - 1};
+    bool fresh = true;
+    for (const WayIn& way : waysInto(node)) {
+      if (rows_[way.parent].size == 0) continue;
+      follow(way, layer, row, range, fresh);
+      fresh = false;
+    }
+    double* entries = table(layer + 1).entries.get();
+    if (fresh) std::fill(entries + begin, entries + end, kInfinity);
   }
-  if (entries < kSharedEntries || last - first < kRanges) {
-    spreadRange(layer, {first, last});
-    return;
-  }
-  const WalkCrew::Task task = [&](std::size_t, std::size_t i, const WalkPart*) {
-    const auto at = [&](std::size_t part) {
-      return first + (last + 1 - first) * static_cast<std::int64_t>(part) / kRanges;
-    };
-    spreadRange(layer, {at(i), at(i + 1) - 1});
+}
+
+// Computes the tables after layer `begin` up to `end`. Before that of a layer, one thread lets `prepare` give
+// its rows their places; where that says no, it ends.
+void PriceSweep::spread(std::size_t begin, std::size_t end, const std::function<bool(std::size_t)>& prepare) {
+  // The layer whose table is being computed (upper half), and which of its pieces nobody has taken: from one
+  // number (lowest quarter) to before another.
+  std::atomic<std::uint64_t> open = 0;
+  std::atomic<std::uint64_t> undone = 0;  // pieces
+  std::size_t entries = 0, pieces = 0;    // of the open layer
+  const std::size_t most_pieces =
+      crew_.size() == 1 ? 1 : std::min(kPiecesPerThread * crew_.size(), kMostPieces);
+  const auto openNext = [&](std::size_t layer) {
+    for (;; ++layer) {
+      if (layer > end || !prepare(layer)) {
+        open.store(std::uint64_t{end + 1} << 32, std::memory_order_release);
+        return;
+      }
+      entries = 0;
+      for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node)
+        entries += rows_[node].size;
+      pieces = std::clamp<std::size_t>(entries / kPieceEntries, 1, most_pieces);
+      if (pieces > 1) break;
+      spreadPiece(layer - 1, 0, entries);
+    }
+    undone.store(pieces, std::memory_order_relaxed);
+    open.store(std::uint64_t{layer} << 32 | pieces << 16, std::memory_order_release);
   };
-  crew_.run(kRanges, task, true);
+  openNext(begin + 1);
+  const WalkCrew::Task task = [&](std::size_t worker, std::size_t, const WalkPart*) {
+    // A node's parents are at about the same place of their layer as it is of its own: who keeps to one end
+    // mostly reads what it wrote itself.
+    const bool front = worker % 2 == 0;
+    for (int waited = 0;;) {
+      std::uint64_t seen = open.load(std::memory_order_acquire);
+      const std::size_t layer = seen >> 32;
+      const std::size_t from = seen & 0xffff, to = seen >> 16 & 0xffff;
+      if (layer > end) return;
+      if (from == to) {
+        if (++waited > kSpins) std::this_thread::yield();
+        continue;
+      }
+      if (!open.compare_exchange_weak(seen, front ? seen + 1 : seen - (1 << 16), std::memory_order_acquire))
+        continue;
+      waited = 0;
+      const std::size_t piece = front ? from : to - 1;
+      spreadPiece(layer - 1, entries * piece / pieces, entries * (piece + 1) / pieces);
+      if (undone.fetch_sub(1, std::memory_order_acq_rel) == 1) openNext(layer + 1);
+    }
+  };
+  if (open.load(std::memory_order_relaxed) >> 32 <= end) crew_.run(crew_.size(), task, true);
 }
 
 bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, std::uint32_t cap,
                      double limit, const Budget& budget) {
   need_ = need;
   cap_ = cap;
-  const std::size_t layers = diagram_.layers(), nodes = diagram_.nodeCount();
+  entries_ = 0;
+  const std::size_t layers = diagram_.layers();
   prize_.resize(layers);
   for (std::size_t i = 0; i < layers; ++i) prize_[i] = prize[diagram_.item[i]];
-  const std::vector<double> after = prizeAfter(limit);
-  tables_.resize(layers + 1);
-  begin_.assign(nodes, 0);
-  low_.assign(nodes, 0);
-  size_.assign(nodes, 0);
-  std::vector<std::uint32_t> high(nodes, 0);
-  std::vector<std::uint8_t> reached(nodes, 0);
-  tables_[0].makeRoom(1);
-  tables_[0].entries[0] = 0;
-  size_[0] = 1;
-  reached[0] = 1;
-  std::size_t entries = 0;
-  entries_ = 0;
-  for (std::size_t layer = 0; layer < layers; ++layer) {
-    const std::size_t begin = diagram_.layer_begin[layer], end = diagram_.layer_begin[layer + 1];
-    const std::size_t next_end = diagram_.layer_begin[layer + 2];
-    for (std::size_t node = begin; node < end; ++node) {
-      // Entries at the top from which the end cannot be reached within the limit are useless.
-      if (size_[node] == 0) continue;
-      const double room = limit - diagram_.least_after[node];
-      const double* row = &tables_[layer].entries[begin_[node]];
-      while (size_[node] > 0 && row[size_[node] - 1] > room) --size_[node];
-      if (size_[node] == 0) continue;
-      const std::uint32_t top = low_[node] + size_[node] - 1;
-      for (const bool take : {false, true}) {
-        const PriceArc& arc = (take ? diagram_.with : diagram_.without)[node];
-        if (arc.to < 0) continue;
-        const auto to = static_cast<std::size_t>(arc.to);
-        const std::uint32_t gain = take ? prize_[layer] : 0;
-        high[to] = std::max(high[to], std::min(cap_, top + gain));
-        const std::uint32_t low = std::min(cap_, low_[node] + gain);
-        low_[to] = reached[to] ? std::min(low_[to], low) : low;
-        reached[to] = 1;
-      }
+  const std::vector<double> prize_after = prizeAfter(limit);
+  rows_.assign(diagram_.nodeCount(), {});
+  table(0).makeRoom(1);
+  table(0).entries[0] = 0;
+  rows_[0].size = 1;
+  cycle_ = 2;
+  std::size_t since_poll = 0;
+  bool stopped = false;
+  spread(0, layers, [&](std::size_t layer) {
+    trimRows(layer - 1, limit);
+    const std::size_t before = entries_;
+    setRows(layer, prize_after);
+    since_poll += entries_ - before;
+    if (since_poll > kEntriesPerPoll) {
+      since_poll = 0;
+      stopped = budget.stopped();
     }
-    std::size_t size = 0;
-    for (std::size_t node = end; node < next_end; ++node) {
-      if (!reached[node]) continue;
-      // One unit of slack keeps rounding in the bound on the rest from cutting what is needed.
-      const double floor = std::floor(need_ - after[node] * (1 + 1e-9)) - 1;
-      if (floor > high[node]) continue;
-      if (floor > low_[node]) low_[node] = static_cast<std::uint32_t>(floor);
-      begin_[node] = size;
-      size_[node] = high[node] - low_[node] + 1;
-      size += size_[node];
-    }
-    spreadLayer(layer, size);
-    // The next layer but one takes over the space.
-    if (!kept(layer) && layer + 2 <= layers) std::swap(tables_[layer], tables_[layer + 2]);
-    entries_ += size;
-    entries += size;
-    if (entries > kEntriesPerPoll) {
-      entries = 0;
-      if (budget.stopped()) return false;
-    }
-  }
+    return !stopped;
+  });
+  if (stopped) return false;
   least_.assign(cap_ + 1, kInfinity);
-  for (std::size_t node = diagram_.layer_begin[layers]; node < nodes; ++node) {
-    for (std::uint32_t i = 0; i < size_[node]; ++i) {
-      const double load = tables_[layers].entries[begin_[node] + i];
-      if (load <= limit) least_[low_[node] + i] = std::min(least_[low_[node] + i], load);
+  for (std::size_t node = diagram_.layer_begin[layers]; node < diagram_.nodeCount(); ++node) {
+    for (std::uint32_t i = 0; i < rows_[node].size; ++i) {
+      const double load = table(layers).entries[rows_[node].begin + i];
+      if (load <= limit) least_[rows_[node].low + i] = std::min(least_[rows_[node].low + i], load);
     }
   }
   for (std::size_t p = cap_; p-- > 0;) least_[p] = std::min(least_[p], least_[p + 1]);
@@ -248,29 +333,26 @@ std::uint32_t PriceSweep::mostPrize(double load) const {
 }
 
 void PriceSweep::stepBack(std::size_t layer, Walk& walk, double slack, Random* random,
-                          std::vector<std::uint32_t>& set) const {
+                          std::vector<std::uint32_t>& set) {
   Walk chosen;
   bool chosen_takes = false;
   std::uint32_t ways = 0;
-  for (std::size_t parent = diagram_.layer_begin[layer]; parent < diagram_.layer_begin[layer + 1]; ++parent) {
-    if (size_[parent] == 0) continue;
-    for (const bool take : {false, true}) {
-      const PriceArc& arc = (take ? diagram_.with : diagram_.without)[parent];
-      const std::uint32_t gain = take ? prize_[layer] : 0;
-      if (arc.to != static_cast<std::int32_t>(walk.node) || (walk.prize < gain && walk.prize != cap_))
+  for (const WayIn& way : waysInto(walk.node)) {
+    const Row& parent = rows_[way.parent];
+    const std::uint32_t less = gain(way, layer);
+    if (parent.size == 0 || (walk.prize < less && walk.prize != cap_)) continue;
+    // At the cap several prizes of the parent lead here.
+    const std::int64_t first = std::max<std::int64_t>(parent.low, std::int64_t{walk.prize} - less);
+    const std::int64_t last =
+        std::min(parent.last(), walk.prize == cap_ ? cap_ : std::int64_t{walk.prize} - less);
+    const double left = walk.load - way.cost;
+    for (std::int64_t p = first; p <= last; ++p) {
+      if (table(layer).entries[parent.begin + static_cast<std::size_t>(p - parent.low)] > left + slack)
         continue;
-      const std::uint32_t top = low_[parent] + size_[parent] - 1;
-      // At the cap several prizes of the parent lead here.
-      const std::uint32_t from = std::max(low_[parent], walk.prize > gain ? walk.prize - gain : 0);
-      const std::uint32_t to = std::min(top, walk.prize == cap_ ? top : walk.prize - gain);
-      const double left = walk.load - arc.cost;
-      for (std::uint32_t p = from; p <= to; ++p) {
-        if (tables_[layer].entries[begin_[parent] + (p - low_[parent])] > left + slack) continue;
-        ++ways;
-        if (ways > 1 && (random == nullptr || random->below(ways) != 0)) continue;
-        chosen = {parent, p, left, true};
-        chosen_takes = take;
-      }
+      ++ways;
+      if (ways > 1 && (random == nullptr || random->below(ways) != 0)) continue;
+      chosen = {way.parent, static_cast<std::uint32_t>(p), left, true};
+      chosen_takes = way.takes;
     }
   }
   walk = chosen;
@@ -283,22 +365,18 @@ std::vector<std::vector<std::uint32_t>> PriceSweep::sets(std::span<const Wish> w
   std::vector<Walk> walks(wishes.size());
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     for (std::size_t last = diagram_.layer_begin[layers]; last < diagram_.nodeCount(); ++last) {
-      for (std::uint32_t j = 0; j < size_[last] && !walks[i].alive; ++j) {
-        if (low_[last] + j >= wishes[i].prize && tables_[layers].entries[begin_[last] + j] <= wishes[i].load)
-          walks[i] = {last, low_[last] + j, wishes[i].load, true};
+      const Row& row = rows_[last];
+      for (std::uint32_t j = 0; j < row.size && !walks[i].alive; ++j) {
+        if (row.low + j >= wishes[i].prize && table(layers).entries[row.begin + j] <= wishes[i].load)
+          walks[i] = {last, row.low + j, wishes[i].load, true};
       }
     }
   }
+  cycle_ = stride_;
   for (std::size_t end = layers; end > 0;) {
     const std::size_t begin = (end - 1) / stride_ * stride_;
-    for (std::size_t layer = begin + 1; layer < end; ++layer) {
-      std::size_t size = 0;
-      for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
-        begin_[node] = size;
-        size += size_[node];
-      }
-      spreadLayer(layer - 1, size);
-    }
+    narrowRows(begin, end, walks);
+    spread(begin, end - 1, [](std::size_t) { return true; });
     for (std::size_t layer = end; layer-- > begin;) {
       for (std::size_t i = 0; i < walks.size(); ++i) {
         // Going back takes off what going forth added, but in another order.
@@ -306,9 +384,6 @@ std::vector<std::vector<std::uint32_t>> PriceSweep::sets(std::span<const Wish> w
           stepBack(layer, walks[i], 1e-12 * wishes[i].load, wishes[i].by_chance ? &random : nullptr, out[i]);
       }
     }
-    // The segment before takes over the space.
-    for (std::size_t layer = begin + 1; layer < end && begin > 0; ++layer)
-      std::swap(tables_[layer], tables_[layer - stride_]);
     end = begin;
   }
   for (std::size_t i = 0; i < walks.size(); ++i) {

@@ -3,7 +3,9 @@
 // Problem: given whole prizes on the items, for every p the least load of a set of items with prize p or more
 // (a knapsack whose weight is the load, cut nets included). Method: dynamic programming over the paths of a
 // PriceDiagram; whole prizes keep the tables small while loads stay exact, and the inner loops are plain
-// minima over arrays. Only some layers are kept; sets are traced back by computing the layers between again.
+// minima over arrays. Only some layers are kept; sets are traced back by computing what their ways back need
+// of the layers between again. A layer takes some microseconds, less than it takes to wake a thread: threads
+// stay for all layers, and take pieces of a layer while there are any.
 // Assumption: prizes are a matter of choice for the caller, so making them whole costs strength, never
 // validity. Guarantee: no set of load below `leastLoad(p)` and at most the limit has prize p or more
 // (rounding aside), for every p with need <= p <= cap. Complexity: O(nodes * cap) time, O(nodes * cap /
@@ -11,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,7 +27,7 @@ namespace allot {
 
 class PriceSweep {
  public:
-  // The crew shares large layers, by ranges of prizes; tables do not depend on how.
+  // Tables do not depend on how the crew shares them.
   PriceSweep(const PriceDiagram& diagram, WalkCrew& crew);
 
   // Prizes are by item and count up to `cap`; sets of less than `need` or of more load than `limit` need not
@@ -40,12 +43,13 @@ class PriceSweep {
   // Table entries of the last run.
   std::size_t entries() const { return entries_; }
 
-  // A set with this prize or more and at most this load (rounding aside), which leastLoad must allow.
+  // Wanted: a set with this prize or more and at most this load (rounding aside), which leastLoad must allow.
   struct Wish {
     std::uint32_t prize;
     double load;
     bool by_chance;  // one of all such sets by chance, else the first
   };
+  // At most once after each run.
   std::vector<std::vector<std::uint32_t>> sets(std::span<const Wish> wishes, Random& random);
 
  private:
@@ -59,6 +63,22 @@ class PriceSweep {
       room = wanted;
     }
   };
+  // Prizes from first to last; none where last is less.
+  struct Range {
+    std::int64_t first, last;
+  };
+  // A node's least loads, in the table of its layer: for prizes low ... low + size - 1.
+  struct Row {
+    std::size_t begin = 0;
+    std::uint32_t low = 0, size = 0;
+    std::int64_t last() const { return std::int64_t{low} + size - 1; }
+    bool meets(Range range) const { return size > 0 && low <= range.last && range.first <= last(); }
+  };
+  struct WayIn {
+    std::uint32_t parent;
+    bool takes;  // the item of the parent's layer
+    double cost;
+  };
   // Where the way back of a wish stands.
   struct Walk {
     std::size_t node = 0;
@@ -69,28 +89,33 @@ class PriceSweep {
 
   const PriceDiagram& diagram_;
   WalkCrew& crew_;
-  std::size_t stride_;                // between layers that are kept
+  std::size_t stride_;                    // between layers that are kept
+  std::vector<std::uint32_t> way_begin_;  // by node: its first in ways_
+  std::vector<WayIn> ways_;
   std::vector<std::uint32_t> prize_;  // by layer
   std::uint32_t need_ = 0, cap_ = 0;
   std::size_t entries_ = 0;
-  // Node's row in the table of its layer: least loads for prizes low_[node] ... low_[node] + size_[node] - 1.
-  std::vector<std::size_t> begin_;
-  std::vector<std::uint32_t> low_, size_;
-  std::vector<Table> tables_;  // by layer; those between kept layers come and go
+  std::vector<Row> rows_;       // by node
+  std::vector<Table> kept_;     // of every stride-th layer
+  std::vector<Table> between_;  // of the others, by layer modulo cycle_
+  std::size_t cycle_ = 2;
   std::vector<double> least_;  // by prize, at the end: least load for so much or more
 
-  bool kept(std::size_t layer) const { return layer % stride_ == 0 || layer == diagram_.layers(); }
+  std::span<const WayIn> waysInto(std::size_t node) const {
+    return std::span(ways_).subspan(way_begin_[node], way_begin_[node + 1] - way_begin_[node]);
+  }
+  std::uint32_t gain(const WayIn& way, std::size_t layer) const { return way.takes ? prize_[layer] : 0; }
+  Table& table(std::size_t layer) {
+    return layer % stride_ == 0 ? kept_[layer / stride_] : between_[layer % cycle_];
+  }
   std::vector<double> prizeAfter(double limit) const;
-  // Prizes of the next layer: first to last.
-  struct Range {
-    std::int64_t first, last;
-  };
-  void spread(std::size_t layer, std::size_t node, const PriceArc& arc, std::uint32_t gain, Range range,
-              bool fresh);
-  void spreadRange(std::size_t layer, Range range);
-  void spreadLayer(std::size_t layer, std::size_t entries);
-  void stepBack(std::size_t layer, Walk& walk, double slack, Random* random,
-                std::vector<std::uint32_t>& set) const;
+  void trimRows(std::size_t layer, double limit);
+  void setRows(std::size_t layer, std::span<const double> prize_after);
+  void narrowRows(std::size_t begin, std::size_t end, std::span<const Walk> walks);
+  void follow(const WayIn& way, std::size_t layer, const Row& row, Range range, bool fresh);
+  void spreadPiece(std::size_t layer, std::size_t first, std::size_t last);
+  void spread(std::size_t begin, std::size_t end, const std::function<bool(std::size_t)>& prepare);
+  void stepBack(std::size_t layer, Walk& walk, double slack, Random* random, std::vector<std::uint32_t>& set);
 };
 
 }  // namespace allot
