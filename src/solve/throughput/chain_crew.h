@@ -1,5 +1,5 @@
 // Threads that share walks: whole ones by number, and parts of a long one when a thread has nothing to do.
-// Whatever can be numbered may stand for a walk: the sweeps of price_sweep.h share layers.
+// Whatever can be numbered may stand for a walk: the proof of packing_bound.h shares sweeps.
 //
 // Problem: the walks of one level differ in length by orders of magnitude, and often there is only one.
 // Levels are many, and some take less time than it takes to wake a thread. Method: a level begins on the
@@ -44,8 +44,6 @@ class WalkCrew {
     quit_ = true;
     tell();
   }
-
-  std::size_t size() const { return workers_; }
 
   // Does walks 0 .. n-1. `at_once`: they are known to take a while, so that others are called before it
   // begins.

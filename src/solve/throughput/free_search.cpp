@@ -16,7 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kWalks = 8;  // of a round
 constexpr std::size_t kElites = 8;
 constexpr double kSame = 1e-12;                                      // values closer than this are one elite
-constexpr std::uint64_t kFirstMoves = 40'000, kMostMoves = 800'000;  // of a walk
+constexpr std::uint64_t kFirstMoves = 10'000, kMostMoves = 800'000;  // of a walk
 constexpr double kNear = 4e-3;        // worth polishing: above the best by less than this part
 constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up

@@ -34,9 +34,9 @@ constexpr double kLightNet = 0.05;  // of the target: groups of items pay where 
 // missing.
 constexpr std::uint32_t kAttempts = 4;
 constexpr double kRetryGap = 5e-3;
-// Table entries after which it ends, some 20 s; linear programs count by their pivots.
-constexpr double kMaxWork = 1.2e10;
-constexpr double kWorkPerPivot = 4e4;
+// Table entries after which it ends, some 20 s of one thread; linear programs count by their pivots.
+constexpr double kMaxWork = 4e10;
+constexpr double kWorkPerPivot = 2e5;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void PackingBounder::tie(std::size_t groups) {
   const std::size_t n = model_.itemCount();
   groups = std::min(groups, n);
   double total = 0;
-  for (const double price : center_.item_price) total += price;
+  for (const double price : center_.prices.item) total += price;
   // A little for every item, so that prices of zero can rise.
   const double least = std::max(1e-4 * total / static_cast<double>(n), 1e-12);
   total += least * static_cast<double>(n);
@@ -60,7 +60,7 @@ void PackingBounder::tie(std::size_t groups) {
   std::uint32_t group = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t v = order_.items[i];
-    base[v] = center_.item_price[v] + least;
+    base[v] = center_.prices.item[v] + least;
     passed += base[v];
     group_of_[v] = groups == n ? static_cast<std::uint32_t>(i) : group;
     while (passed >= total * (group + 1) / static_cast<double>(groups) && group + 1 < groups) ++group;
@@ -71,7 +71,7 @@ void PackingBounder::tie(std::size_t groups) {
   groups_ = std::accumulate(number.begin(), number.end(), std::size_t{0});
   std::exclusive_scan(number.begin(), number.end(), number.begin(), 0u);
   for (std::uint32_t& g : group_of_) g = number[g];
-  master_->keepWorth(center_.item_price, center_.device_price, kKeepWorth,
+  master_->keepWorth(center_.prices.item, center_.prices.device, kKeepWorth,
                      kMostSets + kSetsPerGroup * groups_);
   master_->tie(group_of_, base);
 }
@@ -80,8 +80,8 @@ void PackingBounder::setRanges() {
   std::vector<double> at(groups_, 0);
   double mean = 0;
   for (std::size_t v = 0; v < group_of_.size(); ++v) {
-    at[group_of_[v]] += center_.item_price[v];
-    mean += center_.item_price[v] / static_cast<double>(groups_);
+    at[group_of_[v]] += center_.prices.item[v];
+    mean += center_.prices.item[v] / static_cast<double>(groups_);
   }
   for (std::size_t g = 0; g < groups_; ++g) {
     const double room = range_ * (at[g] + mean);
@@ -95,8 +95,8 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   const std::size_t n = model_.itemCount();
   center_.ratio = 0;
   for (double expected = 1; center_.ratio == 0 && expected < 1e3; expected *= 2) {
-    if (!price(std::vector(center_.item_price), std::vector(center_.device_price), target, expected))
-      return Outcome::kStopped;
+    const Prices start = center_.prices;
+    if (!price({&start, 1}, target, expected)) return Outcome::kStopped;
   }
   if (closed(target)) return Outcome::kRefuted;
   // Where transfers weigh little, prices stay near the work of the items and runs of them move together.
@@ -107,7 +107,6 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   range_ = kFirstRange;
   const std::size_t patience = budget_.patience < 1 ? kHastyRounds : kPatience;
   std::size_t failures = 0;
-  double pull = kPull;
   for (;;) {
     if (stopped()) return Outcome::kStopped;
     setRanges();
@@ -125,12 +124,16 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
       range_ = std::max(range_, kFirstRange / 4);
       continue;
     }
-    std::vector<double> item_price(n), device_price(counts_.size());
-    for (std::size_t v = 0; v < n; ++v)
-      item_price[v] = pull * center_.item_price[v] + (1 - pull) * master_->item_price[v];
-    for (std::size_t k = 0; k < counts_.size(); ++k)
-      device_price[k] = pull * center_.device_price[k] + (1 - pull) * master_->device_price[k];
-    if (!price(item_price, device_price, target, std::max(1.0, promise))) return Outcome::kStopped;
+    // What the program proposes, and half of the way to it.
+    std::array<Prices, kPoints> points;
+    points[0] = points[1] = {master_->item_price, master_->device_price};
+    const auto pull = [](std::vector<double>& prices, const std::vector<double>& to) {
+      for (std::size_t i = 0; i < prices.size(); ++i) prices[i] = (1 - kPull) * prices[i] + kPull * to[i];
+    };
+    pull(points[1].item, center_.prices.item);
+    pull(points[1].device, center_.prices.device);
+    const std::optional<std::size_t> added = price(points, target, std::max(1.0, promise));
+    if (!added) return Outcome::kStopped;
     if (closed(target)) return Outcome::kRefuted;
     if (center_.ratio > before + 0.1 * (promise - before)) {
       failures = 0;
@@ -138,12 +141,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     } else if (++failures % 3 == 0) {
       range_ = std::max(kLeastRange, range_ * 0.7);
     }
-    if (priced_.added == 0 && center_.ratio <= before) {
-      if (pull == 0) failures = patience + 1;
-      pull = 0;
-    } else {
-      pull = kPull;
-    }
+    if (*added == 0 && center_.ratio <= before) failures = patience + 1;
   }
 }
 
@@ -185,8 +183,8 @@ void PackingBounder::search(double high, std::span<const std::vector<std::uint32
     }
   }
   SplitPrices start = splitPrices(model_, counts_);
-  center_.item_price = std::move(start.item);
-  center_.device_price = std::move(start.device);
+  center_.prices.item = std::move(start.item);
+  center_.prices.device = std::move(start.device);
   double top = high;
   bool untried = true;  // nothing has resisted yet
   while (report_.bound < top * (1 - (untried ? kOptimalGap : kSearchGap)) && top > kNothing * high) {

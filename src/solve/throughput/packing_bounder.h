@@ -1,17 +1,22 @@
 // The search of packing_bound.h for prices that refute as large a load as possible.
 //
 // Sweeps (packing_sweeps.cpp) price every set of items that a device may hold and say what load the prices
-// refute; the search (packing_bound.cpp) moves the prices around the best so far.
+// refute; the search (packing_bound.cpp) moves the prices around the best so far. Two points are swept at a
+// time, each by a thread of its own: they need fewer linear programs, which are for one thread, than one
+// after the other.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/random.h"
+#include "solve/throughput/chain_crew.h"
 #include "solve/throughput/packing_bound.h"
 #include "solve/throughput/price_diagram.h"
 #include "solve/throughput/price_master.h"
@@ -32,24 +37,37 @@ class PackingBounder {
         upper_(upper),
         budget_(budget),
         on_better_(on_better),
-        crew_(std::max(1u, budget.threads)),
-        random_(budget.seed, kStream) {}
+        crew_(std::max(1u, budget.threads)) {}
 
   PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by);
 
  private:
   static constexpr std::uint64_t kStream = 11;  // of random numbers
+  static constexpr std::size_t kPoints = 2;     // prices that are swept at a time
   enum class Outcome { kRefuted, kCovered, kStuck, kStopped };
+  struct Prices {
+    std::vector<double> item, device;  // by item, by pool
+  };
   // Prices under which all devices at the target are worth 1, and what the items are worth then.
   struct Center {
-    std::vector<double> item_price, device_price;
+    Prices prices;
     double ratio = 0;
   };
+  // Prices made whole, and what sweeps find by them.
   struct Priced {
+    double scale = 0;
     std::vector<std::uint32_t> prize;  // by item
-    std::vector<std::uint32_t> most;   // by pool
-    double ratio = 0;
-    std::size_t added = 0;
+    std::uint64_t total = 0;
+    struct Pool {
+      std::uint32_t cap = 0, most = 0;
+      std::vector<std::vector<std::uint32_t>> sets;  // worth more than their device
+      bool swept = false;
+    };
+    std::vector<Pool> pools;
+  };
+  struct Sweeper {
+    PriceSweep sweep;
+    Random random;
   };
 
   const PipelineModel& model_;
@@ -60,13 +78,11 @@ class PackingBounder {
   SweepOrder order_;
   std::vector<double> counts_;
   std::vector<PriceDiagram> diagrams_;
-  std::vector<PriceSweep> sweeps_;
+  std::array<std::vector<Sweeper>, kPoints> sweepers_;  // by pool
   std::unique_ptr<PriceMaster> master_;
   PackingBoundReport report_;
   double limit_ = 0;  // of the diagrams
   Center center_;
-  Priced priced_;
-  Random random_;
   std::vector<std::uint32_t> group_of_;  // by item: tied prices
   std::size_t groups_ = 0;
   double heaviest_net_ = 0;
@@ -89,9 +105,11 @@ class PackingBounder {
   void tie(std::size_t groups);
   void setRanges();
   Outcome refute(double target);
-  bool price(const std::vector<double>& item_price, const std::vector<double>& device_price, double target,
-             double expected);
-  double refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const;
+  Priced wholePrizes(const Prices& prices, double expected) const;
+  void sweepPool(std::size_t pool, const Prices& prices, Sweeper& sweeper, Priced& priced, double limit);
+  double refutedBelow(std::span<const Sweeper> sweepers, const Priced& priced) const;
+  // How many sets were new; nothing when the budget ended it.
+  std::optional<std::size_t> price(std::span<const Prices> points, double target, double expected);
 };
 
 }  // namespace allot

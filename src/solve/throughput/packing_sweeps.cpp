@@ -22,7 +22,7 @@ constexpr double kMaxTotalPrize = 1e8;
 constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
 constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
 constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
-constexpr std::uint32_t kSetsPerSweep = 16;
+constexpr std::uint32_t kSetsPerSweep = 8;
 
 }  // namespace
 
@@ -44,8 +44,8 @@ double PackingBounder::loadOf(std::size_t pool, std::span<const std::uint32_t> i
 
 void PackingBounder::build(double limit) {
   limit_ = limit * (1 + kPackingRounding);
+  for (auto& sweepers : sweepers_) sweepers.clear();
   diagrams_.clear();
-  sweeps_.clear();
   report_.nodes = 0;
   const std::size_t width =
       std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
@@ -57,7 +57,11 @@ void PackingBounder::build(double limit) {
     report_.nodes += diagrams_.back().nodeCount();
     report_.complete = report_.complete && diagrams_.back().complete;
   }
-  for (const PriceDiagram& diagram : diagrams_) sweeps_.emplace_back(diagram, crew_);
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    for (std::size_t k = 0; k < diagrams_.size(); ++k)
+      sweepers_[i].push_back(
+          {PriceSweep(diagrams_[k]), Random(budget_.seed, kStream + 256 * (k * kPoints + i))});
+  }
 }
 
 double PackingBounder::itemBound() const {
@@ -81,94 +85,118 @@ double PackingBounder::resolution(std::size_t pool) const {
                     std::max(kMinResolution, most));
 }
 
-// The least load T at which the devices together can be worth `total`; every T below it is refuted.
-double PackingBounder::refutedBelow(std::uint64_t total, std::span<const std::uint32_t> caps) const {
+// The least load T at which the devices together can be worth all items; every T below it is refuted.
+double PackingBounder::refutedBelow(std::span<const Sweeper> sweepers, const Priced& priced) const {
   const auto refuted = [&](double load) {
     double worth = 0;
-    for (std::size_t k = 0; k < sweeps_.size(); ++k) {
-      const std::uint32_t most = sweeps_[k].mostPrize(load);
-      if (most >= caps[k]) return false;
+    for (std::size_t k = 0; k < sweepers.size(); ++k) {
+      const std::uint32_t most = sweepers[k].sweep.mostPrize(load);
+      if (most >= priced.pools[k].cap) return false;
       worth += counts_[k] * most;
     }
-    return worth < static_cast<double>(total) - 0.5;
+    return worth < static_cast<double>(priced.total) - 0.5;
   };
   // Only the least loads of prizes matter; for each pool they rise with the prize.
   double first = refuted(0) ? limit_ * (1 - kPackingRounding) : 0;
-  for (std::size_t k = 0; k < sweeps_.size() && first > 0; ++k) {
-    std::uint32_t low = 0, high = caps[k] + 1;  // the first prize whose load is not refuted
+  for (std::size_t k = 0; k < sweepers.size() && first > 0; ++k) {
+    const PriceSweep& sweep = sweepers[k].sweep;
+    const std::uint32_t cap = priced.pools[k].cap;
+    std::uint32_t low = 0, high = cap + 1;  // the first prize whose load is not refuted
     while (low < high) {
       const std::uint32_t middle = low + (high - low) / 2;
-      const double load = sweeps_[k].leastLoad(middle);
+      const double load = sweep.leastLoad(middle);
       if (load < kInfinity && refuted(load))
         low = middle + 1;
       else
         high = middle;
     }
-    if (low <= caps[k]) first = std::min(first, sweeps_[k].leastLoad(low));
+    if (low <= cap) first = std::min(first, sweep.leastLoad(low));
   }
   return first;
 }
 
-// Sweeps all pools with the given prices and takes up sets that are worth more than their device.
-bool PackingBounder::price(const std::vector<double>& item_price, const std::vector<double>& device_price,
-                           double target, double expected) {
-  const double limit = target * (1 + kPackingRounding);
-  const std::size_t pools = model_.poolCount(), n = model_.itemCount();
-  double scale = kInfinity;
-  for (std::size_t k = 0; k < pools; ++k) {
-    if (device_price[k] > 0) scale = std::min(scale, resolution(k) / (device_price[k] * expected));
+// `expected`: what the items are worth at most, over what the devices are.
+PackingBounder::Priced PackingBounder::wholePrizes(const Prices& prices, double expected) const {
+  Priced priced;
+  priced.scale = kInfinity;
+  for (std::size_t k = 0; k < diagrams_.size(); ++k) {
+    if (prices.device[k] > 0)
+      priced.scale = std::min(priced.scale, resolution(k) / (prices.device[k] * expected));
   }
   // Sums of prizes stay far from the ends of their types whatever the prices are.
-  const double sum = std::accumulate(item_price.begin(), item_price.end(), 0.0);
-  scale = std::min(scale, kMaxTotalPrize / std::max(sum, 1e-300));
-  std::vector<std::uint32_t>& prize = priced_.prize;
-  prize.resize(n);
-  std::vector<std::uint32_t> caps(pools);
-  std::uint64_t total = 0;
+  const double sum = std::accumulate(prices.item.begin(), prices.item.end(), 0.0);
+  priced.scale = std::min(priced.scale, kMaxTotalPrize / std::max(sum, 1e-300));
+  priced.prize.resize(model_.itemCount());
   // Good sets are few runs of the sweep order: what rounding adds here it takes back at the next item, so
   // that the prize of a run is off by at most one.
   double exact = 0;
   for (const std::uint32_t v : order_.items) {
-    exact += item_price[v] * scale;
+    exact += prices.item[v] * priced.scale;
     const auto whole = static_cast<std::uint64_t>(std::llround(exact));
-    prize[v] = static_cast<std::uint32_t>(whole - total);
-    total = whole;
+    priced.prize[v] = static_cast<std::uint32_t>(whole - priced.total);
+    priced.total = whole;
   }
-  priced_.added = 0;
-  priced_.most.assign(pools, 0);
-  double worth_of_all = 0;
-  for (std::size_t k = 0; k < pools; ++k) {
-    const double worth = device_price[k] * scale;
-    const double room = std::max(worth * expected * kPrizeRoom,
+  for (std::size_t k = 0; k < diagrams_.size(); ++k) {
+    const double room = std::max(prices.device[k] * priced.scale * expected * kPrizeRoom,
                                  kCheapEntries / static_cast<double>(diagrams_[k].nodeCount()));
-    caps[k] = static_cast<std::uint32_t>(std::min(std::ceil(room) + 8, static_cast<double>(total) + 1));
-    const auto need = static_cast<std::uint32_t>(worth * kNeededPrize);
-    if (!sweeps_[k].run(prize, need, caps[k], limit_, budget_)) return false;
-    ++report_.sweeps;
-    work_ += static_cast<double>(sweeps_[k].entries());
-    const std::uint32_t most = sweeps_[k].mostPrize(limit);
-    priced_.most[k] = most;
-    worth_of_all += counts_[k] * most;
-    // The best set, and some by chance among all that are worth more than their device.
-    const auto base = static_cast<std::uint32_t>(worth) + 1;
-    if (most <= base || sweeps_[k].leastLoad(most) > limit) continue;
-    std::vector<PriceSweep::Wish> wishes{{most, sweeps_[k].leastLoad(most), false}};
-    for (std::uint32_t i = 1; i < kSetsPerSweep; ++i)
-      wishes.push_back({most - (most - base) * i / kSetsPerSweep, limit, true});
-    work_ += static_cast<double>(sweeps_[k].entries());
-    for (const auto& set : sweeps_[k].sets(wishes, random_)) priced_.added += addSet(k, set, target);
+    priced.pools.emplace_back().cap =
+        static_cast<std::uint32_t>(std::min(std::ceil(room) + 8, static_cast<double>(priced.total) + 1));
   }
-  raise(refutedBelow(total, caps) * (1 - kPackingRounding) * (1 - kPackingRounding));
-  priced_.ratio = worth_of_all > 0 ? static_cast<double>(total) / worth_of_all : 0;
-  for (std::size_t k = 0; k < pools; ++k) {
-    if (priced_.most[k] >= caps[k]) priced_.ratio = 0;
+  return priced;
+}
+
+void PackingBounder::sweepPool(std::size_t pool, const Prices& prices, Sweeper& sweeper, Priced& priced,
+                               double limit) {
+  Priced::Pool& found = priced.pools[pool];
+  const double worth = prices.device[pool] * priced.scale;
+  const auto need = static_cast<std::uint32_t>(worth * kNeededPrize);
+  found.swept = sweeper.sweep.run(priced.prize, need, found.cap, limit_, budget_);
+  if (!found.swept) return;
+  found.most = sweeper.sweep.mostPrize(limit);
+  // The best set, and some by chance among all that are worth more than their device.
+  const auto base = static_cast<std::uint32_t>(worth) + 1;
+  if (found.most <= base || sweeper.sweep.leastLoad(found.most) > limit) return;
+  std::vector<PriceSweep::Wish> wishes{{found.most, sweeper.sweep.leastLoad(found.most), false}};
+  for (std::uint32_t i = 1; i < kSetsPerSweep; ++i)
+    wishes.push_back({found.most - (found.most - base) * i / kSetsPerSweep, limit, true});
+  found.sets = sweeper.sweep.sets(wishes, sweeper.random);
+}
+
+// Sweeps all pools with each of the prices and takes up sets that are worth more than their device.
+std::optional<std::size_t> PackingBounder::price(std::span<const Prices> points, double target,
+                                                 double expected) {
+  const std::size_t pools = model_.poolCount();
+  const double limit = target * (1 + kPackingRounding);
+  std::vector<Priced> priced;
+  for (const Prices& prices : points) priced.push_back(wholePrizes(prices, expected));
+  const WalkCrew::Task task = [&](std::size_t, std::size_t i, const WalkPart*) {
+    const std::size_t point = i % points.size(), pool = i / points.size();
+    sweepPool(pool, points[point], sweepers_[point][pool], priced[point], limit);
+  };
+  crew_.run(points.size() * pools, task, true);
+  std::size_t added = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    bool capped = false;
+    double worth_of_all = 0;
+    for (std::size_t k = 0; k < pools; ++k) {
+      const Priced::Pool& found = priced[i].pools[k];
+      if (!found.swept) return std::nullopt;
+      ++report_.sweeps;
+      work_ += static_cast<double>(sweepers_[i][k].sweep.entries());
+      capped = capped || found.most >= found.cap;
+      worth_of_all += counts_[k] * found.most;
+      for (const auto& set : found.sets) added += addSet(k, set, target);
+    }
+    raise(refutedBelow(sweepers_[i], priced[i]) * (1 - kPackingRounding) * (1 - kPackingRounding));
+    const double ratio =
+        worth_of_all > 0 && !capped ? static_cast<double>(priced[i].total) / worth_of_all : 0;
+    if (!(ratio > center_.ratio)) continue;
+    center_.ratio = ratio;
+    for (std::size_t v = 0; v < model_.itemCount(); ++v)
+      center_.prices.item[v] = priced[i].prize[v] / worth_of_all;
+    for (std::size_t k = 0; k < pools; ++k) center_.prices.device[k] = priced[i].pools[k].most / worth_of_all;
   }
-  if (priced_.ratio > center_.ratio) {
-    center_.ratio = priced_.ratio;
-    for (std::size_t v = 0; v < n; ++v) center_.item_price[v] = prize[v] / worth_of_all;
-    for (std::size_t k = 0; k < pools; ++k) center_.device_price[k] = priced_.most[k] / worth_of_all;
-  }
-  return true;
+  return added;
 }
 
 }  // namespace allot

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <thread>
 
 namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Layers are cut into pieces of so many entries or more, a few for each thread.
-constexpr std::size_t kPieceEntries = 4'000, kPiecesPerThread = 2, kMostPieces = 256;
 constexpr std::size_t kEntriesPerPoll = 2'000'000;
-constexpr int kSpins = 2'000;  // before a thread that waits lets others run
 // Prices of load, in units of need / limit, that bound what can still be collected.
 constexpr double kLoadPrices[] = {0, 0.7, 1, 1.4, 2.2, 4};
 
@@ -60,9 +55,8 @@ const auto lower = lowerNarrow, write = writeNarrow;
 
 }  // namespace
 
-PriceSweep::PriceSweep(const PriceDiagram& diagram, WalkCrew& crew)
+PriceSweep::PriceSweep(const PriceDiagram& diagram)
     : diagram_(diagram),
-      crew_(crew),
       stride_(std::max<std::size_t>(
           1, static_cast<std::size_t>(std::sqrt(static_cast<double>(diagram.layers()))))),
       way_begin_(diagram.nodeCount() + 1, 0),
@@ -184,102 +178,44 @@ void PriceSweep::narrowRows(std::size_t begin, std::size_t end, std::span<const 
   }
 }
 
-// `range`: prizes of the row. `fresh`: its entries there are not written yet.
-void PriceSweep::follow(const WayIn& way, std::size_t layer, const Row& row, Range range, bool fresh) {
+// `fresh`: nothing is written to the row yet.
+void PriceSweep::follow(const WayIn& way, std::size_t layer, const Row& row, bool fresh) {
   const Row& parent = rows_[way.parent];
   const std::int64_t more = gain(way, layer);
   const double* parent_row = &table(layer).entries[parent.begin];
   double* own_row = &table(layer + 1).entries[row.begin];
   const auto from = [&](std::int64_t prize) { return parent_row + (prize - parent.low); };
   const auto into = [&](std::int64_t prize) { return own_row + (prize - row.low); };
-  // Prizes of the parent that lead into the range.
-  const Range source{std::max<std::int64_t>(parent.low, range.first - more),
-                     std::min(parent.last(), range.last - more)};
+  // Prizes of the parent that lead into the row.
+  const std::int64_t first = std::max<std::int64_t>(parent.low, row.low - more);
+  const std::int64_t last = std::min(parent.last(), row.last() - more);
   if (fresh) {
-    const std::int64_t begin = std::clamp(source.first + more, range.first, range.last + 1);
-    const std::int64_t end = std::clamp(source.last + more + 1, begin, range.last + 1);
-    std::fill(into(range.first), into(begin), kInfinity);
-    std::fill(into(end), into(range.last + 1), kInfinity);
+    const std::int64_t begin = std::clamp<std::int64_t>(first + more, row.low, row.last() + 1);
+    const std::int64_t end = std::clamp<std::int64_t>(last + more + 1, begin, row.last() + 1);
+    std::fill(own_row, into(begin), kInfinity);
+    std::fill(into(end), own_row + row.size, kInfinity);
   }
-  if (source.first <= source.last)
-    (fresh ? write : lower)(from(source.first), into(source.first + more), source.last - source.first + 1,
-                            way.cost);
+  if (first <= last) (fresh ? write : lower)(from(first), into(first + more), last - first + 1, way.cost);
   // What goes beyond the cap is cut to it.
-  if (range.last < cap_) return;
-  double& top = *into(cap_);
+  if (row.last() < cap_) return;
+  double& top = own_row[row.size - 1];
   for (std::int64_t p = std::max<std::int64_t>(parent.low, cap_ - more + 1); p <= parent.last(); ++p)
     top = std::min(top, *from(p) + way.cost);
 }
 
-// Computes entries `first` to `last` - 1 of the next layer's table.
-void PriceSweep::spreadPiece(std::size_t layer, std::size_t first, std::size_t last) {
+// Computes the table of the next layer; its rows have their places already.
+void PriceSweep::spread(std::size_t layer) {
   for (std::size_t node = diagram_.layer_begin[layer + 1]; node < diagram_.layer_begin[layer + 2]; ++node) {
     const Row& row = rows_[node];
-    if (row.begin >= last) break;
-    if (row.begin + row.size <= first) continue;
-    const std::size_t begin = std::max(first, row.begin), end = std::min(last, row.begin + row.size);
-    const Range range{row.low + static_cast<std::int64_t>(begin - row.begin),
-                      row.low + static_cast<std::int64_t>(end - row.begin) - 1};
+    if (row.size == 0) continue;
     bool fresh = true;
     for (const WayIn& way : waysInto(node)) {
       if (rows_[way.parent].size == 0) continue;
-      follow(way, layer, row, range, fresh);
+      follow(way, layer, row, fresh);
       fresh = false;
     }
-    double* entries = table(layer + 1).entries.get();
-    if (fresh) std::fill(entries + begin, entries + end, kInfinity);
+    if (fresh) std::fill_n(&table(layer + 1).entries[row.begin], row.size, kInfinity);
   }
-}
-
-// Computes the tables after layer `begin` up to `end`. Before that of a layer, one thread lets `prepare` give
-// its rows their places; where that says no, it ends.
-void PriceSweep::spread(std::size_t begin, std::size_t end, const std::function<bool(std::size_t)>& prepare) {
-  // The layer whose table is being computed (upper half), and which of its pieces nobody has taken: from one
-  // number (lowest quarter) to before another.
-  std::atomic<std::uint64_t> open = 0;
-  std::atomic<std::uint64_t> undone = 0;  // pieces
-  std::size_t entries = 0, pieces = 0;    // of the open layer
-  const std::size_t most_pieces =
-      crew_.size() == 1 ? 1 : std::min(kPiecesPerThread * crew_.size(), kMostPieces);
-  const auto openNext = [&](std::size_t layer) {
-    for (;; ++layer) {
-      if (layer > end || !prepare(layer)) {
-        open.store(std::uint64_t{end + 1} << 32, std::memory_order_release);
-        return;
-      }
-      entries = 0;
-      for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node)
-        entries += rows_[node].size;
-      pieces = std::clamp<std::size_t>(entries / kPieceEntries, 1, most_pieces);
-      if (pieces > 1) break;
-      spreadPiece(layer - 1, 0, entries);
-    }
-    undone.store(pieces, std::memory_order_relaxed);
-    open.store(std::uint64_t{layer} << 32 | pieces << 16, std::memory_order_release);
-  };
-  openNext(begin + 1);
-  const WalkCrew::Task task = [&](std::size_t worker, std::size_t, const WalkPart*) {
-    // A node's parents are at about the same place of their layer as it is of its own: who keeps to one end
-    // mostly reads what it wrote itself.
-    const bool front = worker % 2 == 0;
-    for (int waited = 0;;) {
-      std::uint64_t seen = open.load(std::memory_order_acquire);
-      const std::size_t layer = seen >> 32;
-      const std::size_t from = seen & 0xffff, to = seen >> 16 & 0xffff;
-      if (layer > end) return;
-      if (from == to) {
-        if (++waited > kSpins) std::this_thread::yield();
-        continue;
-      }
-      if (!open.compare_exchange_weak(seen, front ? seen + 1 : seen - (1 << 16), std::memory_order_acquire))
-        continue;
-      waited = 0;
-      const std::size_t piece = front ? from : to - 1;
-      spreadPiece(layer - 1, entries * piece / pieces, entries * (piece + 1) / pieces);
-      if (undone.fetch_sub(1, std::memory_order_acq_rel) == 1) openNext(layer + 1);
-    }
-  };
-  if (open.load(std::memory_order_relaxed) >> 32 <= end) crew_.run(crew_.size(), task, true);
 }
 
 bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, std::uint32_t cap,
@@ -296,20 +232,16 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
   table(0).entries[0] = 0;
   rows_[0].size = 1;
   cycle_ = 2;
-  std::size_t since_poll = 0;
-  bool stopped = false;
-  spread(0, layers, [&](std::size_t layer) {
-    trimRows(layer - 1, limit);
-    const std::size_t before = entries_;
-    setRows(layer, prize_after);
-    since_poll += entries_ - before;
-    if (since_poll > kEntriesPerPoll) {
-      since_poll = 0;
-      stopped = budget.stopped();
+  std::size_t polled = 0;
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    trimRows(layer, limit);
+    setRows(layer + 1, prize_after);
+    spread(layer);
+    if (entries_ - polled > kEntriesPerPoll) {
+      polled = entries_;
+      if (budget.stopped()) return false;
     }
-    return !stopped;
-  });
-  if (stopped) return false;
+  }
   least_.assign(cap_ + 1, kInfinity);
   for (std::size_t node = diagram_.layer_begin[layers]; node < diagram_.nodeCount(); ++node) {
     for (std::uint32_t i = 0; i < rows_[node].size; ++i) {
@@ -376,7 +308,7 @@ std::vector<std::vector<std::uint32_t>> PriceSweep::sets(std::span<const Wish> w
   for (std::size_t end = layers; end > 0;) {
     const std::size_t begin = (end - 1) / stride_ * stride_;
     narrowRows(begin, end, walks);
-    spread(begin, end - 1, [](std::size_t) { return true; });
+    for (std::size_t layer = begin; layer + 1 < end; ++layer) spread(layer);
     for (std::size_t layer = end; layer-- > begin;) {
       for (std::size_t i = 0; i < walks.size(); ++i) {
         // Going back takes off what going forth added, but in another order.

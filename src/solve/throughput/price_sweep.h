@@ -4,8 +4,7 @@
 // (a knapsack whose weight is the load, cut nets included). Method: dynamic programming over the paths of a
 // PriceDiagram; whole prizes keep the tables small while loads stay exact, and the inner loops are plain
 // minima over arrays. Only some layers are kept; sets are traced back by computing what their ways back need
-// of the layers between again. A layer takes some microseconds, less than it takes to wake a thread: threads
-// stay for all layers, and take pieces of a layer while there are any.
+// of the layers between again.
 // Assumption: prizes are a matter of choice for the caller, so making them whole costs strength, never
 // validity. Guarantee: no set of load below `leastLoad(p)` and at most the limit has prize p or more
 // (rounding aside), for every p with need <= p <= cap. Complexity: O(nodes * cap) time, O(nodes * cap /
@@ -13,22 +12,19 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "allot/solve.h"
 #include "base/random.h"
-#include "solve/throughput/chain_crew.h"
 #include "solve/throughput/price_diagram.h"
 
 namespace allot {
 
 class PriceSweep {
  public:
-  // Tables do not depend on how the crew shares them.
-  PriceSweep(const PriceDiagram& diagram, WalkCrew& crew);
+  explicit PriceSweep(const PriceDiagram& diagram);
 
   // Prizes are by item and count up to `cap`; sets of less than `need` or of more load than `limit` need not
   // be found. False when the budget ended it.
@@ -72,7 +68,6 @@ class PriceSweep {
     std::size_t begin = 0;
     std::uint32_t low = 0, size = 0;
     std::int64_t last() const { return std::int64_t{low} + size - 1; }
-    bool meets(Range range) const { return size > 0 && low <= range.last && range.first <= last(); }
   };
   struct WayIn {
     std::uint32_t parent;
@@ -88,7 +83,6 @@ class PriceSweep {
   };
 
   const PriceDiagram& diagram_;
-  WalkCrew& crew_;
   std::size_t stride_;                    // between layers that are kept
   std::vector<std::uint32_t> way_begin_;  // by node: its first in ways_
   std::vector<WayIn> ways_;
@@ -112,9 +106,8 @@ class PriceSweep {
   void trimRows(std::size_t layer, double limit);
   void setRows(std::size_t layer, std::span<const double> prize_after);
   void narrowRows(std::size_t begin, std::size_t end, std::span<const Walk> walks);
-  void follow(const WayIn& way, std::size_t layer, const Row& row, Range range, bool fresh);
-  void spreadPiece(std::size_t layer, std::size_t first, std::size_t last);
-  void spread(std::size_t begin, std::size_t end, const std::function<bool(std::size_t)>& prepare);
+  void follow(const WayIn& way, std::size_t layer, const Row& row, bool fresh);
+  void spread(std::size_t layer);
   void stepBack(std::size_t layer, Walk& walk, double slack, Random* random, std::vector<std::uint32_t>& set);
 };
 
