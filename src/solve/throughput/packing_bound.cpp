@@ -24,7 +24,8 @@ constexpr double kNothing = 1e-6;    // of the first load: less is not worth a b
 constexpr double kLastStep = 2e-3;   // from here on, all below the known value is the target
 constexpr double kStep = 0.3;        // of the way from the bound to the least load that could not be refuted
 // Search for prices around the best so far, the center.
-constexpr double kPull = 0.5;  // of the way from the program's prices to the center
+constexpr double kPull = 0.5;         // of the way from the program's prices to the center
+constexpr double kMaxExpected = 1e3;  // items worth so many times what their devices are: no use
 constexpr double kFirstRange = 0.05, kLeastRange = 1e-4;
 constexpr double kSettled = 5e-4;                        // hope for less is not worth a round
 constexpr std::size_t kPatience = 15, kHastyRounds = 8;  // rounds without a better center
@@ -93,8 +94,10 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   if (stopped()) return Outcome::kStopped;
   master_->setLimit(target * (1 + kPackingRounding));
   const std::size_t n = model_.itemCount();
+  // What the center is worth at this target is known from its sweep, unless it was cut short there.
   center_.ratio = 0;
-  for (double expected = 1; center_.ratio == 0 && expected < 1e3; expected *= 2) {
+  if (!center_.priced.pools.empty()) setCenter(Priced(center_.priced), target);
+  for (double expected = 1; center_.ratio == 0 && expected < kMaxExpected; expected *= 2) {
     const Prices start = center_.prices;
     if (!price({&start, 1}, target, expected)) return Outcome::kStopped;
   }
@@ -125,13 +128,12 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
       continue;
     }
     // What the program proposes, and half of the way to it.
-    std::array<Prices, kPoints> points;
-    points[0] = points[1] = {master_->item_price, master_->device_price};
-    const auto pull = [](std::vector<double>& prices, const std::vector<double>& to) {
-      for (std::size_t i = 0; i < prices.size(); ++i) prices[i] = (1 - kPull) * prices[i] + kPull * to[i];
+    std::array<Prices, kPoints> points{Prices{master_->item_price, master_->device_price}, center_.prices};
+    const auto pull = [](std::vector<double>& prices, const std::vector<double>& from) {
+      for (std::size_t i = 0; i < prices.size(); ++i) prices[i] = kPull * prices[i] + (1 - kPull) * from[i];
     };
-    pull(points[1].item, center_.prices.item);
-    pull(points[1].device, center_.prices.device);
+    pull(points[1].item, points[0].item);
+    pull(points[1].device, points[0].device);
     const std::optional<std::size_t> added = price(points, target, std::max(1.0, promise));
     if (!added) return Outcome::kStopped;
     if (closed(target)) return Outcome::kRefuted;
@@ -183,8 +185,8 @@ void PackingBounder::search(double high, std::span<const std::vector<std::uint32
     }
   }
   SplitPrices start = splitPrices(model_, counts_);
-  center_.prices.item = std::move(start.item);
-  center_.prices.device = std::move(start.device);
+  center_ = {};
+  center_.prices = {std::move(start.item), std::move(start.device)};
   double top = high;
   bool untried = true;  // nothing has resisted yet
   while (report_.bound < top * (1 - (untried ? kOptimalGap : kSearchGap)) && top > kNothing * high) {

@@ -48,22 +48,24 @@ class PackingBounder {
   struct Prices {
     std::vector<double> item, device;  // by item, by pool
   };
-  // Prices under which all devices at the target are worth 1, and what the items are worth then.
-  struct Center {
-    Prices prices;
-    double ratio = 0;
-  };
-  // Prices made whole, and what sweeps find by them.
+  // Prices made whole, and what sweeps found by them.
   struct Priced {
     double scale = 0;
     std::vector<std::uint32_t> prize;  // by item
     std::uint64_t total = 0;
     struct Pool {
-      std::uint32_t cap = 0, most = 0;
+      std::uint32_t cap = 0;
+      LeastLoads loads;
       std::vector<std::vector<std::uint32_t>> sets;  // worth more than their device
       bool swept = false;
     };
     std::vector<Pool> pools;
+  };
+  // Prices under which all devices at the target are worth 1, and what the items are worth then.
+  struct Center {
+    Prices prices;
+    double ratio = 0;
+    Priced priced;
   };
   struct Sweeper {
     PriceSweep sweep;
@@ -107,7 +109,8 @@ class PackingBounder {
   Outcome refute(double target);
   Priced wholePrizes(const Prices& prices, double expected) const;
   void sweepPool(std::size_t pool, const Prices& prices, Sweeper& sweeper, Priced& priced, double limit);
-  double refutedBelow(std::span<const Sweeper> sweepers, const Priced& priced) const;
+  double refutedBelow(const Priced& priced) const;
+  void setCenter(Priced&& priced, double target);
   // How many sets were new; nothing when the budget ended it.
   std::optional<std::size_t> price(std::span<const Prices> points, double target, double expected);
 };

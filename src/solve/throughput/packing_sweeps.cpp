@@ -86,11 +86,11 @@ double PackingBounder::resolution(std::size_t pool) const {
 }
 
 // The least load T at which the devices together can be worth all items; every T below it is refuted.
-double PackingBounder::refutedBelow(std::span<const Sweeper> sweepers, const Priced& priced) const {
+double PackingBounder::refutedBelow(const Priced& priced) const {
   const auto refuted = [&](double load) {
     double worth = 0;
-    for (std::size_t k = 0; k < sweepers.size(); ++k) {
-      const std::uint32_t most = sweepers[k].sweep.mostPrize(load);
+    for (std::size_t k = 0; k < priced.pools.size(); ++k) {
+      const std::uint32_t most = priced.pools[k].loads.mostPrize(load);
       if (most >= priced.pools[k].cap) return false;
       worth += counts_[k] * most;
     }
@@ -98,19 +98,18 @@ double PackingBounder::refutedBelow(std::span<const Sweeper> sweepers, const Pri
   };
   // Only the least loads of prizes matter; for each pool they rise with the prize.
   double first = refuted(0) ? limit_ * (1 - kPackingRounding) : 0;
-  for (std::size_t k = 0; k < sweepers.size() && first > 0; ++k) {
-    const PriceSweep& sweep = sweepers[k].sweep;
-    const std::uint32_t cap = priced.pools[k].cap;
+  for (std::size_t k = 0; k < priced.pools.size() && first > 0; ++k) {
+    const auto& [cap, loads, sets, swept] = priced.pools[k];
     std::uint32_t low = 0, high = cap + 1;  // the first prize whose load is not refuted
     while (low < high) {
       const std::uint32_t middle = low + (high - low) / 2;
-      const double load = sweep.leastLoad(middle);
+      const double load = loads.leastLoad(middle);
       if (load < kInfinity && refuted(load))
         low = middle + 1;
       else
         high = middle;
     }
-    if (low <= cap) first = std::min(first, sweep.leastLoad(low));
+    if (low <= cap) first = std::min(first, loads.leastLoad(low));
   }
   return first;
 }
@@ -152,14 +151,33 @@ void PackingBounder::sweepPool(std::size_t pool, const Prices& prices, Sweeper& 
   const auto need = static_cast<std::uint32_t>(worth * kNeededPrize);
   found.swept = sweeper.sweep.run(priced.prize, need, found.cap, limit_, budget_);
   if (!found.swept) return;
-  found.most = sweeper.sweep.mostPrize(limit);
+  found.loads = sweeper.sweep.leastLoads();
+  const std::uint32_t most = found.loads.mostPrize(limit);
   // The best set, and some by chance among all that are worth more than their device.
   const auto base = static_cast<std::uint32_t>(worth) + 1;
-  if (found.most <= base || sweeper.sweep.leastLoad(found.most) > limit) return;
-  std::vector<PriceSweep::Wish> wishes{{found.most, sweeper.sweep.leastLoad(found.most), false}};
+  if (most <= base || found.loads.leastLoad(most) > limit) return;
+  std::vector<PriceSweep::Wish> wishes{{most, found.loads.leastLoad(most), false}};
   for (std::uint32_t i = 1; i < kSetsPerSweep; ++i)
-    wishes.push_back({found.most - (found.most - base) * i / kSetsPerSweep, limit, true});
+    wishes.push_back({most - (most - base) * i / kSetsPerSweep, limit, true});
   found.sets = sweeper.sweep.sets(wishes, sweeper.random);
+}
+
+// Moves the center to prices that have been swept if they are better.
+void PackingBounder::setCenter(Priced&& priced, double target) {
+  std::vector<std::uint32_t> most;
+  double worth_of_all = 0;
+  for (std::size_t k = 0; k < priced.pools.size(); ++k) {
+    most.push_back(priced.pools[k].loads.mostPrize(target * (1 + kPackingRounding)));
+    if (most[k] >= priced.pools[k].cap) return;
+    worth_of_all += counts_[k] * most[k];
+  }
+  const double ratio = worth_of_all > 0 ? static_cast<double>(priced.total) / worth_of_all : 0;
+  if (!(ratio > center_.ratio)) return;
+  center_.ratio = ratio;
+  for (std::size_t v = 0; v < model_.itemCount(); ++v)
+    center_.prices.item[v] = priced.prize[v] / worth_of_all;
+  for (std::size_t k = 0; k < most.size(); ++k) center_.prices.device[k] = most[k] / worth_of_all;
+  center_.priced = std::move(priced);
 }
 
 // Sweeps all pools with each of the prices and takes up sets that are worth more than their device.
@@ -176,25 +194,15 @@ std::optional<std::size_t> PackingBounder::price(std::span<const Prices> points,
   crew_.run(points.size() * pools, task, true);
   std::size_t added = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    bool capped = false;
-    double worth_of_all = 0;
     for (std::size_t k = 0; k < pools; ++k) {
       const Priced::Pool& found = priced[i].pools[k];
       if (!found.swept) return std::nullopt;
       ++report_.sweeps;
       work_ += static_cast<double>(sweepers_[i][k].sweep.entries());
-      capped = capped || found.most >= found.cap;
-      worth_of_all += counts_[k] * found.most;
       for (const auto& set : found.sets) added += addSet(k, set, target);
     }
-    raise(refutedBelow(sweepers_[i], priced[i]) * (1 - kPackingRounding) * (1 - kPackingRounding));
-    const double ratio =
-        worth_of_all > 0 && !capped ? static_cast<double>(priced[i].total) / worth_of_all : 0;
-    if (!(ratio > center_.ratio)) continue;
-    center_.ratio = ratio;
-    for (std::size_t v = 0; v < model_.itemCount(); ++v)
-      center_.prices.item[v] = priced[i].prize[v] / worth_of_all;
-    for (std::size_t k = 0; k < pools; ++k) center_.prices.device[k] = priced[i].pools[k].most / worth_of_all;
+    raise(refutedBelow(priced[i]) * (1 - kPackingRounding) * (1 - kPackingRounding));
+    setCenter(std::move(priced[i]), target);
   }
   return added;
 }

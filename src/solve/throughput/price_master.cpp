@@ -140,6 +140,8 @@ void PriceMaster::rebuild() {
   Program& p = *program_;
   p.simplex = ClpSimplex();
   p.simplex.setLogLevel(0);
+  constexpr int kPivotsPerFactorization = 50;  // it is small and dense
+  p.simplex.setFactorizationFrequency(kPivotsPerFactorization);
   if (p.variety % 2 == 1) p.simplex.scaling(0);
   constexpr int kDevex = 0;
   if (p.variety / 2 % 2 == 1) {

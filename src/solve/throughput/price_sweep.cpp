@@ -242,25 +242,29 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
       if (budget.stopped()) return false;
     }
   }
-  least_.assign(cap_ + 1, kInfinity);
+  std::vector<double>& least = least_.by_prize_;
+  least_.need_ = need_;
+  least.assign(cap_ + 1, kInfinity);
   for (std::size_t node = diagram_.layer_begin[layers]; node < diagram_.nodeCount(); ++node) {
-    for (std::uint32_t i = 0; i < rows_[node].size; ++i) {
-      const double load = table(layers).entries[rows_[node].begin + i];
-      if (load <= limit) least_[rows_[node].low + i] = std::min(least_[rows_[node].low + i], load);
+    const Row& row = rows_[node];
+    for (std::uint32_t i = 0; i < row.size; ++i) {
+      const double load = table(layers).entries[row.begin + i];
+      if (load <= limit) least[row.low + i] = std::min(least[row.low + i], load);
     }
   }
-  for (std::size_t p = cap_; p-- > 0;) least_[p] = std::min(least_[p], least_[p + 1]);
+  for (std::size_t p = cap_; p-- > 0;) least[p] = std::min(least[p], least[p + 1]);
   return true;
 }
 
-double PriceSweep::leastLoad(std::uint32_t prize) const {
-  return prize <= cap_ ? least_[prize] : kInfinity;
+double LeastLoads::leastLoad(std::uint32_t prize) const {
+  return prize < by_prize_.size() ? by_prize_[prize] : kInfinity;
 }
 
-std::uint32_t PriceSweep::mostPrize(double load) const {
-  // least_ never falls with the prize.
-  const auto above = std::upper_bound(least_.begin(), least_.end(), load);
-  const auto most = above == least_.begin() ? 0 : static_cast<std::uint32_t>(above - least_.begin()) - 1;
+std::uint32_t LeastLoads::mostPrize(double load) const {
+  // Loads never fall with the prize.
+  const auto above = std::upper_bound(by_prize_.begin(), by_prize_.end(), load);
+  const auto most =
+      above == by_prize_.begin() ? 0 : static_cast<std::uint32_t>(above - by_prize_.begin()) - 1;
   return std::max(most, need_ > 0 ? need_ - 1 : 0);
 }
 

@@ -22,6 +22,20 @@
 
 namespace allot {
 
+// What a sweep finds.
+class LeastLoads {
+ public:
+  // Infinite where no set within the limit collects so much.
+  double leastLoad(std::uint32_t prize) const;
+  // The largest prize within a load; `need - 1` (or 0) when there is none of `need`.
+  std::uint32_t mostPrize(double load) const;
+
+ private:
+  friend class PriceSweep;
+  std::uint32_t need_ = 0;
+  std::vector<double> by_prize_;  // for so much or more
+};
+
 class PriceSweep {
  public:
   explicit PriceSweep(const PriceDiagram& diagram);
@@ -31,10 +45,7 @@ class PriceSweep {
   bool run(std::span<const std::uint32_t> prize, std::uint32_t need, std::uint32_t cap, double limit,
            const Budget& budget);
 
-  // Infinite where no set within the limit collects so much.
-  double leastLoad(std::uint32_t prize) const;
-  // The largest prize within a load; `need - 1` (or 0) when there is none of `need`.
-  std::uint32_t mostPrize(double load) const;
+  const LeastLoads& leastLoads() const { return least_; }
 
   // Table entries of the last run.
   std::size_t entries() const { return entries_; }
@@ -93,7 +104,7 @@ class PriceSweep {
   std::vector<Table> kept_;     // of every stride-th layer
   std::vector<Table> between_;  // of the others, by layer modulo cycle_
   std::size_t cycle_ = 2;
-  std::vector<double> least_;  // by prize, at the end: least load for so much or more
+  LeastLoads least_;
 
   std::span<const WayIn> waysInto(std::size_t node) const {
     return std::span(ways_).subspan(way_begin_[node], way_begin_[node + 1] - way_begin_[node]);
