@@ -36,7 +36,7 @@ constexpr double kLightNet = 0.05;  // of the target: groups of items pay where 
 constexpr std::uint32_t kAttempts = 4;
 constexpr double kRetryGap = 5e-3;
 // Table entries after which it ends, some 20 s of one thread; linear programs count by their pivots.
-constexpr double kMaxWork = 4e10;
+constexpr double kMaxWork = 1.2e11;
 constexpr double kWorkPerPivot = 2e5;
 
 }  // namespace

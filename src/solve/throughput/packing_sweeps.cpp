@@ -15,8 +15,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Sizes beyond which it forgets nets.
 constexpr std::size_t kMaxWidth = 1024, kMaxNodes = 100000;
 constexpr std::size_t kTiny = 150;  // items for which a diagram takes no longer than to start a thread
-// A sweep tells as many prizes of a device apart as this many table entries allow.
-constexpr double kSweepEntries = 1.5e7, kMaxResolution = 4000, kMinResolution = 100;
+// A sweep tells as many prizes of a device apart as this many table entries allow, half as many in haste.
+constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
+constexpr double kHastyResolution = 0.5;
 constexpr double kResolutionPerItem = 100;
 constexpr double kMaxTotalPrize = 1e8;
 constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
@@ -80,8 +81,10 @@ bool PackingBounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& 
 }
 
 double PackingBounder::resolution(std::size_t pool) const {
-  const double most = std::min(kMaxResolution, kResolutionPerItem * static_cast<double>(model_.itemCount()));
-  return std::clamp(kSweepEntries / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
+  const double fine = budget_.patience < 1 ? kHastyResolution : 1;
+  const double most =
+      std::min(fine * kMaxResolution, kResolutionPerItem * static_cast<double>(model_.itemCount()));
+  return std::clamp(fine * kSweepEntries / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
                     std::max(kMinResolution, most));
 }
 
