@@ -35,8 +35,8 @@ constexpr double kLightNet = 0.05;  // of the target: groups of items pay where 
 // missing.
 constexpr std::uint32_t kAttempts = 4;
 constexpr double kRetryGap = 5e-3;
-// Table entries after which it ends, some 20 s of one thread; linear programs count by their pivots.
-constexpr double kMaxWork = 1.2e11;
+// Table entries after which it ends, some 30 s of one thread; linear programs count by their pivots.
+constexpr double kMaxWork = 6e10;
 constexpr double kWorkPerPivot = 2e5;
 
 }  // namespace

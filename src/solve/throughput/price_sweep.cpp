@@ -133,7 +133,7 @@ void PriceSweep::setRows(std::size_t layer, std::span<const double> prize_after)
     // One unit of slack keeps rounding in the bound on the rest from cutting what is needed.
     const double floor = std::floor(need_ - prize_after[node] * (1 + 1e-9)) - 1;
     rows_[node] = {};
-    if (floor > static_cast<double>(range.last)) continue;
+    if (range.last < 0 || floor > static_cast<double>(range.last)) continue;
     if (floor > static_cast<double>(range.first)) range.first = static_cast<std::int64_t>(floor);
     rows_[node] = {size, static_cast<std::uint32_t>(range.first),
                    static_cast<std::uint32_t>(range.last - range.first + 1)};
