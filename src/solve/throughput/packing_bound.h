@@ -8,8 +8,8 @@
 // Guarantee: valid for every plan without replication under `sum` overlap; under by-link transfers the loads
 // are those of the cheapest partner. The bound stands on the prices and the sweeps alone, not on the linear
 // program. Memory counts item by item only.
-// Complexity: some hundred sweeps of O(nodes of the diagram * resolution), and a linear program with a row for
-// each item to every two of them. Out of time: the best bound so far.
+// Complexity: some hundred sweeps of O(nodes of the diagram * resolution), and a linear program with a row
+// for each item to every two of them. Out of time: the best bound so far.
 #pragma once
 
 #include <functional>
