@@ -35,9 +35,10 @@ constexpr double kLightNet = 0.05;  // of the target: groups of items pay where 
 // missing.
 constexpr std::uint32_t kAttempts = 4;
 constexpr double kRetryGap = 5e-3;
-// Table entries after which it ends, some 30 s of one thread; linear programs count by their pivots.
+// Table entries after which it ends, some 30 s of one thread; programs count by the changes of their active
+// sets.
 constexpr double kMaxWork = 6e10;
-constexpr double kWorkPerPivot = 2e5;
+constexpr double kWorkPerChange = 5e4;
 
 }  // namespace
 
@@ -72,27 +73,14 @@ void PackingBounder::tie(std::size_t groups) {
   groups_ = std::accumulate(number.begin(), number.end(), std::size_t{0});
   std::exclusive_scan(number.begin(), number.end(), number.begin(), 0u);
   for (std::uint32_t& g : group_of_) g = number[g];
-  master_->keepWorth(center_.prices.item, center_.prices.device, kKeepWorth,
+  bundle_->keepWorth(center_.prices.item, center_.prices.device, kKeepWorth,
                      kMostSets + kSetsPerGroup * groups_);
-  master_->tie(group_of_, base);
-}
-
-void PackingBounder::setRanges() {
-  std::vector<double> at(groups_, 0);
-  double mean = 0;
-  for (std::size_t v = 0; v < group_of_.size(); ++v) {
-    at[group_of_[v]] += center_.prices.item[v];
-    mean += center_.prices.item[v] / static_cast<double>(groups_);
-  }
-  for (std::size_t g = 0; g < groups_; ++g) {
-    const double room = range_ * (at[g] + mean);
-    master_->setRange(g, std::max(0.0, at[g] - room), at[g] + room);
-  }
+  bundle_->tie(group_of_, base);
 }
 
 PackingBounder::Outcome PackingBounder::refute(double target) {
   if (stopped()) return Outcome::kStopped;
-  master_->setLimit(target * (1 + kPackingRounding));
+  bundle_->setLimit(target * (1 + kPackingRounding));
   const std::size_t n = model_.itemCount();
   // What the center is worth at this target is known from its sweep, unless it was cut short there.
   center_.ratio = 0;
@@ -112,29 +100,37 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   std::size_t failures = 0;
   for (;;) {
     if (stopped()) return Outcome::kStopped;
-    setRanges();
-    if (!master_->solve(budget_)) return stopped() ? Outcome::kStopped : Outcome::kStuck;
-    work_ += kWorkPerPivot * static_cast<double>(master_->pivots);
-    const double promise = master_->factor, before = center_.ratio;
-    if (wanted >= most_groups && promise <= 1 && !master_->ranges_bind) return Outcome::kCovered;
-    // With every price on its own, whatever promises more than 1 may refute the target.
-    const bool settled = promise - before < kSettled && (wanted < most_groups || promise <= 1);
-    if (settled || failures > patience) {
-      if (wanted >= most_groups) return Outcome::kCovered;
+    bundle_->solve(center_.prices.item, center_.prices.device, range_);
+    work_ += kWorkPerChange * static_cast<double>(bundle_->changes);
+    const double promise = bundle_->promise, before = center_.ratio;
+    const bool alone = wanted >= most_groups;  // every price is on its own
+    if (alone && bundle_->ceiling <= 1) return Outcome::kCovered;
+    if (!bundle_->blind && promise - before < kSettled && (!alone || promise <= 1)) {
+      // Little is left to hope for, here or at all.
+      if (range_ < 1 && bundle_->ceiling - before > 2 * kSettled && failures <= patience) {
+        range_ = std::min(1.0, 2 * range_);
+        ++failures;
+        continue;
+      }
+      failures = patience + 1;
+    }
+    if (failures > patience) {
+      if (alone) return Outcome::kCovered;
       wanted = std::min(2 * wanted, most_groups);
       tie(wanted);
       failures = 0;
-      range_ = std::max(range_, kFirstRange / 4);
+      range_ = kFirstRange;
       continue;
     }
     // What the program proposes, and half of the way to it.
-    std::array<Prices, kPoints> points{Prices{master_->item_price, master_->device_price}, center_.prices};
+    std::array<Prices, kPoints> points{Prices{bundle_->item_price, bundle_->device_price}, center_.prices};
     const auto pull = [](std::vector<double>& prices, const std::vector<double>& from) {
       for (std::size_t i = 0; i < prices.size(); ++i) prices[i] = kPull * prices[i] + (1 - kPull) * from[i];
     };
     pull(points[1].item, points[0].item);
     pull(points[1].device, points[0].device);
-    const std::optional<std::size_t> added = price(points, target, std::max(1.0, promise));
+    const std::optional<std::size_t> added =
+        price({points.data(), bundle_->blind ? 1 : kPoints}, target, std::max(1.0, promise));
     if (!added) return Outcome::kStopped;
     if (closed(target)) return Outcome::kRefuted;
     if (center_.ratio > before + 0.1 * (promise - before)) {
@@ -176,8 +172,8 @@ PackingBoundReport PackingBounder::run(std::span<const std::vector<std::uint32_t
 // Looks for the highest load that prices can refute.
 void PackingBounder::search(double high, std::span<const std::vector<std::uint32_t>> known_sets,
                             std::uint32_t variety) {
-  master_ = std::make_unique<PriceMaster>(model_.itemCount(), counts_, variety);
-  master_->setLimit(limit_);
+  bundle_ = std::make_unique<PriceBundle>(model_.itemCount(), counts_, variety);
+  bundle_->setLimit(limit_);
   for (const auto& set : known_sets) {
     for (std::size_t k = 0; k < model_.poolCount(); ++k) {
       if (std::all_of(set.begin(), set.end(), [&](std::uint32_t v) { return model_.runs(v, k); }))

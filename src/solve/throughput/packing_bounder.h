@@ -18,8 +18,8 @@
 #include "base/random.h"
 #include "solve/throughput/chain_crew.h"
 #include "solve/throughput/packing_bound.h"
+#include "solve/throughput/price_bundle.h"
 #include "solve/throughput/price_diagram.h"
-#include "solve/throughput/price_master.h"
 #include "solve/throughput/price_order.h"
 #include "solve/throughput/price_sweep.h"
 
@@ -44,7 +44,7 @@ class PackingBounder {
  private:
   static constexpr std::uint64_t kStream = 11;  // of random numbers
   static constexpr std::size_t kPoints = 2;     // prices that are swept at a time
-  enum class Outcome { kRefuted, kCovered, kStuck, kStopped };
+  enum class Outcome { kRefuted, kCovered, kStopped };
   struct Prices {
     std::vector<double> item, device;  // by item, by pool
   };
@@ -81,7 +81,7 @@ class PackingBounder {
   std::vector<double> counts_;
   std::vector<PriceDiagram> diagrams_;
   std::array<std::vector<Sweeper>, kPoints> sweepers_;  // by pool
-  std::unique_ptr<PriceMaster> master_;
+  std::unique_ptr<PriceBundle> bundle_;
   PackingBoundReport report_;
   double limit_ = 0;  // of the diagrams
   Center center_;
@@ -105,7 +105,6 @@ class PackingBounder {
   bool closed(double high) const { return report_.bound >= high * (1 - kOptimalGap); }
   void search(double high, std::span<const std::vector<std::uint32_t>> known_sets, std::uint32_t variety);
   void tie(std::size_t groups);
-  void setRanges();
   Outcome refute(double target);
   Priced wholePrizes(const Prices& prices, double expected) const;
   void sweepPool(std::size_t pool, const Prices& prices, Sweeper& sweeper, Priced& priced, double limit);

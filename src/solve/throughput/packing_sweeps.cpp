@@ -4,7 +4,6 @@
 #include <numeric>
 #include <optional>
 
-#include "base/thread_pool.h"
 #include "solve/throughput/packing_bounder.h"
 
 namespace allot {
@@ -14,7 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Sizes beyond which it forgets nets.
 constexpr std::size_t kMaxWidth = 1024, kMaxNodes = 100000;
-constexpr std::size_t kTiny = 150;  // items for which a diagram takes no longer than to start a thread
 // A sweep tells as many prizes of a device apart as this many table entries allow, half as many in haste.
 constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
 constexpr double kHastyResolution = 0.5;
@@ -51,8 +49,10 @@ void PackingBounder::build(double limit) {
   const std::size_t width =
       std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
   std::vector<std::optional<PriceDiagram>> made(model_.poolCount());
-  parallelFor(made.size(), model_.itemCount() < kTiny ? 1 : budget_.threads,
-              [&](std::size_t k) { made[k].emplace(model_, k, order_.items, limit_, width); });
+  const WalkCrew::Task make = [&](std::size_t, std::size_t k, const WalkPart*) {
+    made[k].emplace(model_, k, order_.items, limit_, width);
+  };
+  crew_.run(made.size(), make, true);
   for (auto& diagram : made) {
     diagrams_.push_back(std::move(*diagram));
     report_.nodes += diagrams_.back().nodeCount();
@@ -77,7 +77,7 @@ double PackingBounder::itemBound() const {
 
 bool PackingBounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target) {
   const double load = loadOf(pool, items);
-  return !items.empty() && load <= target * (1 + kPackingRounding) && master_->add(pool, items, load);
+  return !items.empty() && load <= target * (1 + kPackingRounding) && bundle_->add(pool, items, load);
 }
 
 double PackingBounder::resolution(std::size_t pool) const {
@@ -156,11 +156,11 @@ void PackingBounder::sweepPool(std::size_t pool, const Prices& prices, Sweeper& 
   if (!found.swept) return;
   found.loads = sweeper.sweep.leastLoads();
   const std::uint32_t most = found.loads.mostPrize(limit);
+  if (most == 0 || found.loads.leastLoad(most) > limit) return;
   // The best set, and some by chance among all that are worth more than their device.
-  const auto base = static_cast<std::uint32_t>(worth) + 1;
-  if (most <= base || found.loads.leastLoad(most) > limit) return;
   std::vector<PriceSweep::Wish> wishes{{most, found.loads.leastLoad(most), false}};
-  for (std::uint32_t i = 1; i < kSetsPerSweep; ++i)
+  const auto base = static_cast<std::uint32_t>(worth) + 1;
+  for (std::uint32_t i = 1; i < kSetsPerSweep && most > base; ++i)
     wishes.push_back({most - (most - base) * i / kSetsPerSweep, limit, true});
   found.sets = sweeper.sweep.sets(wishes, sweeper.random);
 }
