@@ -40,7 +40,7 @@ constexpr std::array<Share, 10> kShares{{
 struct HastyTurn {
   double search_share, search, proof_share, proof;  // of the time, and of their patience
 };
-constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.02, 0.1, 0.25}, {0.07, 0.1, 0.12, 0.33}}};
+constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.01, 0.1, 0.25}, {0.07, 0.03, 0.12, 0.33}}};
 constexpr double kCutOffOnly = 0.1;
 // Of boundary-bound where it comes behind the search.
 constexpr double kLateBoundary = 0.05;
@@ -134,14 +134,16 @@ std::vector<CourseStep> courseOf(const Problem& problem) {
   // On small graphs this rule takes milliseconds, and what comes behind the exact engine may take all the
   // time.
   constexpr std::string_view kRestarts = "local-search-restarts";
-  const bool small = problem.goal() == Goal::kThroughput && problem.unitCount() <= 100;
+  // free-search does all that it does.
+  const bool free = freeSearchAccepts(problem);
+  const bool small = problem.goal() == Goal::kThroughput && problem.unitCount() <= 100 && !free;
   for (const Solver& solver : solvers()) {
     const bool has_turns = std::any_of(kEventTurns.begin(), kEventTurns.end(),
                                        [&](const Turn& turn) { return turn.solver == solver.name; });
     // The search of these engines has taken the place of plain annealing.
     if (events && (has_turns || solver.name == "local-search")) continue;
     if (small && solver.name == "exhaustive") add(*findSolver(kRestarts), shareOf(problem, kRestarts));
-    if (small && solver.name == kRestarts) continue;
+    if ((small || free) && solver.name == kRestarts) continue;
     add(solver, shareOf(problem, solver.name));
   }
   for (const Turn& turn : kEventTurns) {

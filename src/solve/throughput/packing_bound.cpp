@@ -29,6 +29,7 @@ constexpr double kMaxExpected = 1e3;  // items worth so many times what their de
 constexpr double kFirstRange = 0.05, kLeastRange = 1e-4;
 constexpr double kSettled = 5e-4;                        // hope for less is not worth a round
 constexpr std::size_t kPatience = 15, kHastyRounds = 8;  // rounds without a better center
+constexpr std::size_t kHastyHopeless = 16;               // rounds that do not promise to refute the target
 constexpr std::size_t kFirstGroups = 24, kMaxGroups = 600;
 constexpr double kLightNet = 0.05;  // of the target: groups of items pay where no net costs more
 // Whether prices that refute a load are found is luck too: so many times it begins anew where little is
@@ -97,7 +98,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   tie(wanted);
   range_ = kFirstRange;
   const std::size_t patience = budget_.patience < 1 ? kHastyRounds : kPatience;
-  std::size_t failures = 0;
+  std::size_t failures = 0, hopeless = 0;
   for (;;) {
     if (stopped()) return Outcome::kStopped;
     bundle_->solve(center_.prices.item, center_.prices.device, range_);
@@ -105,6 +106,8 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     const double promise = bundle_->promise, before = center_.ratio;
     const bool alone = wanted >= most_groups;  // every price is on its own
     if (alone && bundle_->ceiling <= 1) return Outcome::kCovered;
+    if (alone && promise <= 1 && budget_.patience < 1 && ++hopeless > kHastyHopeless)
+      return Outcome::kCovered;
     if (!bundle_->blind && promise - before < kSettled && (!alone || promise <= 1)) {
       // Little is left to hope for, here or at all.
       if (range_ < 1 && bundle_->ceiling - before > 2 * kSettled && failures <= patience) {
