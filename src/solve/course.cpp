@@ -109,6 +109,8 @@ void addChainTurns(const Problem& problem, std::vector<CourseStep>& course) {
 void addFreeTurns(std::vector<CourseStep>& course) {
   CourseStep *search = find(course, "free-search"), *proof = find(course, "packing-bound");
   if (search == nullptr || proof == nullptr) return;
+  // A plan to begin with will do.
+  if (find(course, "chain") != nullptr) find(course, "linear-dp")->patience = kCutOffOnly;
   std::vector<CourseStep> first;
   for (std::uint32_t turn = 0; turn < kHasty.size(); ++turn) {
     const HastyTurn& hasty = kHasty[turn];

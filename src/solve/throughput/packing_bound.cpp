@@ -161,6 +161,7 @@ PackingBoundReport PackingBounder::run(std::span<const std::vector<std::uint32_t
     build(high);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
+    if (by == BoundBy::kPrices) makeSweepers();
     const std::uint32_t attempts = by != BoundBy::kPrices ? 0 : budget_.patience < 1 ? 1 : kAttempts;
     for (std::uint32_t i = 0; i < attempts && !closed(high) && !stopped(); ++i) {
       if (i > 0 && report_.bound < high * (1 - kRetryGap)) break;

@@ -98,6 +98,7 @@ class PackingBounder {
   }
   bool stopped() const;
   void build(double limit);
+  void makeSweepers();
   double itemBound() const;
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
   bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);

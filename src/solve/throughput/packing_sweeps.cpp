@@ -43,7 +43,6 @@ double PackingBounder::loadOf(std::size_t pool, std::span<const std::uint32_t> i
 
 void PackingBounder::build(double limit) {
   limit_ = limit * (1 + kPackingRounding);
-  for (auto& sweepers : sweepers_) sweepers.clear();
   diagrams_.clear();
   report_.nodes = 0;
   const std::size_t width =
@@ -58,7 +57,11 @@ void PackingBounder::build(double limit) {
     report_.nodes += diagrams_.back().nodeCount();
     report_.complete = report_.complete && diagrams_.back().complete;
   }
+}
+
+void PackingBounder::makeSweepers() {
   for (std::size_t i = 0; i < kPoints; ++i) {
+    sweepers_[i].clear();
     for (std::size_t k = 0; k < diagrams_.size(); ++k)
       sweepers_[i].push_back(
           {PriceSweep(diagrams_[k]), Random(budget_.seed, kStream + 256 * (k * kPoints + i))});
