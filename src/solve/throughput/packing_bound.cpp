@@ -39,7 +39,7 @@ constexpr double kRetryGap = 5e-3;
 // Table entries after which it ends, some 30 s of one thread; programs count by the changes of their active
 // sets.
 constexpr double kMaxWork = 6e10;
-constexpr double kWorkPerChange = 5e4;
+constexpr double kWorkPerChange = 2e5;
 
 }  // namespace
 

@@ -4,12 +4,12 @@
 // Method: give each item a price. A plan of value at most T splits the items among the devices, each with a
 // set of load at most T, so the prices of all items add up to at most the sum over devices of mu(T), the
 // largest price of a set of load at most T. Where mu(T) is too small for that, T is refuted. mu is computed
-// by a sweep over the items (PriceDiagram, PriceSweep), the prices come from column generation (PriceBundle).
-// Guarantee: valid for every plan without replication under `sum` overlap; under by-link transfers the loads
-// are those of the cheapest partner. The bound stands on the prices and the sweeps alone, not on the linear
-// program. Memory counts item by item only.
-// Complexity: some hundred sweeps of O(nodes of the diagram * resolution), and a linear program with a row
-// for each item to every two of them. Out of time: the best bound so far.
+// by a sweep over the items (PriceDiagram, PriceSweep), the prices come from the sets that sweeps have found
+// (PriceBundle). Guarantee: valid for every plan without replication under `sum` overlap; under by-link
+// transfers the loads are those of the cheapest partner. The bound stands on the prices and the sweeps alone,
+// not on how they were chosen. Memory counts item by item only. Complexity: some hundred sweeps of O(nodes of
+// the diagram * resolution), and to every two of them a small quadratic program. Out of time: the best bound
+// so far.
 #pragma once
 
 #include <functional>

@@ -2,8 +2,7 @@
 //
 // Sweeps (packing_sweeps.cpp) price every set of items that a device may hold and say what load the prices
 // refute; the search (packing_bound.cpp) moves the prices around the best so far. Two points are swept at a
-// time, each by a thread of its own: they need fewer linear programs, which are for one thread, than one
-// after the other.
+// time, each by a thread of its own.
 #pragma once
 
 #include <algorithm>

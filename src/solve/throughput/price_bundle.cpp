@@ -16,7 +16,7 @@ constexpr double kLeastNeeded = 0.2;
 // Keeps products of dependent sets positive definite: their best weights are large then, of the right sign.
 constexpr double kRidge = 1e-7;
 constexpr double kLeastWorth = 1e-300;  // to divide by
-constexpr std::size_t kMostChanges = 400;
+constexpr std::size_t kMostChanges = 1000;
 
 // Solves the equations in the rows of `a`, the right-hand side in the last column, by elimination; false when
 // they are singular.
@@ -221,7 +221,8 @@ bool PriceBundle::bestWeights() {
   return true;
 }
 
-// Goes towards the best weights, and drops on the way what would get less than none.
+// Goes towards the best weights, and drops on the way what would get less than none. False: there are no best
+// ones.
 bool PriceBundle::balance() {
   for (; changes < kMostChanges; ++changes) {
     if (!bestWeights()) return false;
@@ -233,12 +234,12 @@ bool PriceBundle::balance() {
     for (std::size_t i = 0; i < active_.size(); ++i)
       active_[i].weight += way * (weights_[i] - active_[i].weight);
     devices_needed_ += way * (needed_ - devices_needed_);
-    if (way == 1) return true;
+    if (way == 1) break;
     for (std::size_t i = active_.size(); i-- > 0;) {
       if (active_[i].weight <= kNoWeight * devices_needed_) deactivate(i);
     }
   }
-  return false;
+  return true;
 }
 
 void PriceBundle::takePrices() {
@@ -253,7 +254,7 @@ void PriceBundle::takePrices() {
   for (std::size_t g = 0; g < groups_; ++g) price_[g] = center_[g] + step_ * price_[g];
 }
 
-// Activates what is most above its worth; false when nothing is.
+// Activates what is most above its worth; false when nothing is, or after too many changes.
 bool PriceBundle::takeUp() {
   takePrices();
   double most = kTolerance;
@@ -279,7 +280,7 @@ bool PriceBundle::takeUp() {
   const auto same = [&](const Active& active) { return active.is_set == is_set && active.index == found; };
   if (most == kTolerance || std::any_of(active_.begin(), active_.end(), same)) return false;
   activate(is_set, static_cast<std::uint32_t>(found), 0);
-  return true;
+  return ++changes < kMostChanges;
 }
 
 void PriceBundle::forgetWeights() {
@@ -288,7 +289,6 @@ void PriceBundle::forgetWeights() {
   devices_needed_ = 1;
 }
 
-// False when the active sets contradict each other.
 bool PriceBundle::settle() {
   do {
     if (!balance()) return false;
