@@ -145,6 +145,17 @@ TEST(PriceBundle, WithoutSetsPricesAreThoseOfTheCenter) {
   for (std::size_t k = 0; k < 2; ++k) EXPECT_NEAR(bundle.device_price[k], devices[k], 1e-12);
 }
 
+TEST(PriceBundle, WorthlessItemsStayWorthless) {
+  const std::vector<double> counts{2}, items{0, 0}, devices{0.5};
+  PriceBundle bundle(2, counts, 0);
+  bundle.add(0, {0, 1}, 1);
+  bundle.setLimit(1);
+  bundle.tie(std::vector<std::uint32_t>{0, 1}, std::vector<double>{1, 1});
+  bundle.solve(items, devices, 0.1);
+  for (const double price : bundle.item_price) EXPECT_EQ(price, 0);
+  EXPECT_EQ(bundle.promise, 0);
+}
+
 TEST(PriceBundle, TiedItemsKeepTheirShares) {
   const std::vector<double> counts{2}, items{0.1, 0.3, 0.4}, devices{0.5};
   PriceBundle bundle(3, counts, 0);

@@ -307,17 +307,19 @@ void PriceBundle::solve(std::span<const double> center_items, std::span<const do
   }
   step_ = reach_ * range * mean;
   changes = 0;
-  blind = !start(center_devices);
+  blind = !start(center_devices) || !(step_ > 0);
   if (!blind && !settle()) {
     // The last weights were no good start.
     forgetWeights();
     start(center_devices);
     settle();
   }
-  if (blind)
+  price_ = center_;
+  if (!blind) takePrices();
+  if (!std::all_of(price_.begin(), price_.end(), [](double price) { return std::isfinite(price); })) {
     price_ = center_;
-  else
-    takePrices();
+    forgetWeights();
+  }
   report();
 }
 
