@@ -136,7 +136,7 @@ std::vector<CourseStep> courseOf(const Problem& problem) {
   // On small graphs this rule takes milliseconds, and what comes behind the exact engine may take all the
   // time.
   constexpr std::string_view kRestarts = "local-search-restarts";
-  // free-search does all that it does.
+  // There free-search takes its place.
   const bool free = freeSearchAccepts(problem);
   const bool small = problem.goal() == Goal::kThroughput && problem.unitCount() <= 100 && !free;
   for (const Solver& solver : solvers()) {

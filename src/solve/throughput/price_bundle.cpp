@@ -10,9 +10,9 @@ namespace {
 
 // Of the step, over range and mean price, by variety.
 constexpr std::array<double, 4> kReach{4, 2, 8, 1};
-constexpr double kTolerance = 1e-4;  // what all devices together may be worth too much
-constexpr double kNoWeight = 1e-9;   // of the devices needed
-constexpr double kLeastNeeded = 0.2;
+constexpr double kTolerance = 1e-4;   // what all devices together may be worth too much
+constexpr double kNoWeight = 1e-9;    // of the devices needed
+constexpr double kLeastNeeded = 0.2;  // to begin with: from none at all weights could not grow
 // Keeps products of dependent sets positive definite: their best weights are large then, of the right sign.
 constexpr double kRidge = 1e-7;
 constexpr double kLeastWorth = 1e-300;  // to divide by
