@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -13,11 +14,12 @@ namespace allot {
 namespace {
 
 constexpr std::size_t kMinStarts = 2, kMaxStarts = 24, kItemsOfAllStarts = 6000;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxCost = 60;  // exponent at which a layer counts as hopeless
 
 struct Growth {
   SweepOrder order;
-  double cost = 0;
+  double cost = 0;  // infinite where it was given up
 };
 
 // Open nets with the same items so far are in the same state whatever the choice: they count once. Sets of
@@ -80,7 +82,8 @@ class OpenSets {
 // How open nets are counted.
 enum class Count : std::uint8_t { kNets, kSets };
 
-Growth growFrom(const PipelineModel& model, std::uint32_t start, Count count) {
+// Gives up as soon as the cost is no less than `limit`.
+Growth growFrom(const PipelineModel& model, std::uint32_t start, Count count, double limit) {
   const std::size_t n = model.itemCount();
   Growth grown;
   std::vector<std::uint32_t> left(model.netCount());  // items of the net still to come
@@ -96,7 +99,7 @@ Growth growFrom(const PipelineModel& model, std::uint32_t start, Count count) {
   for (std::uint32_t step = 1; step <= n; ++step) {
     placed[item] = 1;
     grown.order.items.push_back(item);
-    sets.place(item, left);
+    if (count == Count::kSets) sets.place(item, left);
     for (const std::uint32_t e : model.item_nets[item]) {
       if (!open[e]) {
         open[e] = 1;
@@ -109,6 +112,10 @@ Growth growFrom(const PipelineModel& model, std::uint32_t start, Count count) {
     const std::size_t opened = count == Count::kSets ? sets.count() : frontier.size();
     grown.order.peak_open = std::max(grown.order.peak_open, static_cast<std::uint32_t>(opened));
     grown.cost += std::ldexp(1.0, static_cast<int>(std::min(opened, kMaxCost)));
+    if (grown.cost >= limit) {
+      grown.cost = kInfinity;
+      break;
+    }
     if (step == n) break;
     int best = 0;
     std::uint32_t best_age = 0;
@@ -146,17 +153,18 @@ Growth growFrom(const PipelineModel& model, std::uint32_t start, Count count) {
 SweepOrder sweepOrder(const PipelineModel& model) {
   const std::size_t n = model.itemCount();
   const std::size_t starts = std::min(n, std::clamp(kItemsOfAllStarts / (n + 1), kMinStarts, kMaxStarts));
-  const auto grow = [&](Count count) {
-    Growth best;
+  const auto grow = [&](Count count, double limit) {
+    Growth best{.order = {}, .cost = limit};
     for (std::size_t s = 0; s < starts; ++s) {
-      Growth grown = growFrom(model, static_cast<std::uint32_t>(s * n / starts), count);
-      if (s == 0 || grown.cost < best.cost) best = std::move(grown);
+      Growth grown = growFrom(model, static_cast<std::uint32_t>(s * n / starts), count, best.cost);
+      if (grown.cost < best.cost) best = std::move(grown);
     }
     return best;
   };
+  const Growth by_nets = grow(Count::kNets, kInfinity);
   // Counting sets finds orders around items of many nets, but is easily led astray elsewhere.
-  Growth by_nets = grow(Count::kNets), by_sets = grow(Count::kSets);
-  return (2 * by_sets.cost < by_nets.cost ? by_sets : by_nets).order;
+  const Growth by_sets = grow(Count::kSets, by_nets.cost / 2);
+  return (by_sets.order.items.empty() ? by_nets : by_sets).order;
 }
 
 }  // namespace allot
