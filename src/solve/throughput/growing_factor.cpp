@@ -22,41 +22,38 @@ double dot(const double* a, const double* b, std::size_t n) {
 
 }  // namespace
 
-void GrowingFactor::clear() {
-  matrix_.clear();
-  factor_.clear();
-}
-
-void GrowingFactor::factorRow(std::size_t i) {
-  std::vector<double>& row = factor_[i];
-  row = matrix_[i];
-  for (std::size_t j = 0; j < i; ++j)
-    row[j] = (row[j] - dot(row.data(), factor_[j].data(), j)) / factor_[j][j];
-  row[i] = std::sqrt(std::max(row[i] - dot(row.data(), row.data(), i), kLeastPivot * row[i]));
-}
-
 void GrowingFactor::append(std::vector<double> row) {
-  matrix_.push_back(std::move(row));
-  factor_.emplace_back();
-  factorRow(size() - 1);
+  const std::size_t i = size();
+  for (std::size_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row.data(), rows_[j].data(), j)) / rows_[j][j];
+  row[i] = std::sqrt(std::max(row[i] - dot(row.data(), row.data(), i), kLeastPivot * row[i]));
+  rows_.push_back(std::move(row));
 }
 
 void GrowingFactor::erase(std::size_t index) {
-  const auto at = static_cast<std::ptrdiff_t>(index);
-  matrix_.erase(matrix_.begin() + at);
-  factor_.erase(factor_.begin() + at);
+  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(index));
+  // The rows behind it reach one column too far: turning pairs of columns brings them back and leaves all
+  // products as they are.
+  std::vector<double> cosine, sine;
   for (std::size_t i = index; i < size(); ++i) {
-    matrix_[i].erase(matrix_[i].begin() + at);
-    factorRow(i);
+    std::vector<double>& row = rows_[i];
+    for (std::size_t j = index; j < i; ++j) {
+      const double left = row[j], right = row[j + 1];
+      row[j] = cosine[j - index] * left + sine[j - index] * right;
+      row[j + 1] = cosine[j - index] * right - sine[j - index] * left;
+    }
+    const double length = std::hypot(row[i], row[i + 1]);
+    cosine.push_back(row[i] / length);
+    sine.push_back(row[i + 1] / length);
+    row[i] = length;
+    row.pop_back();
   }
 }
 
 void GrowingFactor::solve(std::span<double> x) const {
-  for (std::size_t i = 0; i < size(); ++i)
-    x[i] = (x[i] - dot(factor_[i].data(), x.data(), i)) / factor_[i][i];
+  for (std::size_t i = 0; i < size(); ++i) x[i] = (x[i] - dot(rows_[i].data(), x.data(), i)) / rows_[i][i];
   for (std::size_t i = size(); i-- > 0;) {
-    x[i] /= factor_[i][i];
-    for (std::size_t j = 0; j < i; ++j) x[j] -= factor_[i][j] * x[i];
+    x[i] /= rows_[i][i];
+    for (std::size_t j = 0; j < i; ++j) x[j] -= rows_[i][j] * x[i];
   }
 }
 
