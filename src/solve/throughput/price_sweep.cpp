@@ -1,7 +1,6 @@
 #include "solve/throughput/price_sweep.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,8 +10,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kEntriesPerPoll = 2'000'000;
-// Prices of load, in units of need / limit, that bound what can still be collected.
-constexpr double kLoadPrices[] = {0, 0.7, 1, 1.4, 2.2, 4};
 
 // The loops that take the time: target[i] = min(target[i], source[i] + cost), and the same where nothing is
 // there yet.
@@ -79,18 +76,17 @@ PriceSweep::PriceSweep(const PriceDiagram& diagram)
 
 // For each node, an upper bound on the prize that the rest of a path can add: for any price of load, the best
 // path by prize less paid load plus the price of all the load that is left.
-std::vector<double> PriceSweep::prizeAfter(double limit) const {
+void PriceSweep::boundPrizeAfter(double limit) {
   const double unit = limit > 0 ? need_ / limit : 0;
-  using Values = std::array<double, std::size(kLoadPrices)>;  // by price of load
-  std::vector<Values> values(diagram_.nodeCount());
-  std::vector<double> most(diagram_.nodeCount());
+  best_after_.resize(diagram_.nodeCount());
+  prize_after_.resize(diagram_.nodeCount());
   for (std::size_t layer = diagram_.layers() + 1; layer-- > 0;) {
     for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
-      Values best;
+      auto& best = best_after_[node];
       best.fill(layer == diagram_.layers() ? 0 : -kInfinity);
       const auto raise = [&](const PriceArc& arc, double prize) {
         if (arc.to < 0) return;
-        const Values& after = values[static_cast<std::size_t>(arc.to)];
+        const auto& after = best_after_[static_cast<std::size_t>(arc.to)];
         for (std::size_t i = 0; i < best.size(); ++i)
           best[i] = std::max(best[i], after[i] - kLoadPrices[i] * unit * arc.cost + prize);
       };
@@ -98,14 +94,12 @@ std::vector<double> PriceSweep::prizeAfter(double limit) const {
         raise(diagram_.without[node], 0);
         raise(diagram_.with[node], prize_[layer]);
       }
-      values[node] = best;
       const double room = std::max(0.0, limit - diagram_.least_before[node]);
-      most[node] = kInfinity;
+      prize_after_[node] = kInfinity;
       for (std::size_t i = 0; i < best.size(); ++i)
-        most[node] = std::min(most[node], best[i] + kLoadPrices[i] * unit * room);
+        prize_after_[node] = std::min(prize_after_[node], best[i] + kLoadPrices[i] * unit * room);
     }
   }
-  return most;
 }
 
 // Entries at the top from which the end cannot be reached within the limit are useless.
@@ -119,7 +113,7 @@ void PriceSweep::trimRows(std::size_t layer, double limit) {
 }
 
 // Gives the nodes of a layer rows for the prizes that the layer before leads to and that may do.
-void PriceSweep::setRows(std::size_t layer, std::span<const double> prize_after) {
+void PriceSweep::setRows(std::size_t layer) {
   std::size_t size = 0;
   for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
     Range range{cap_, -1};
@@ -131,7 +125,7 @@ void PriceSweep::setRows(std::size_t layer, std::span<const double> prize_after)
     }
     range.last = std::min<std::int64_t>(range.last, cap_);
     // One unit of slack keeps rounding in the bound on the rest from cutting what is needed.
-    const double floor = std::floor(need_ - prize_after[node] * (1 + 1e-9)) - 1;
+    const double floor = std::floor(need_ - prize_after_[node] * (1 + 1e-9)) - 1;
     rows_[node] = {};
     if (range.last < 0 || floor > static_cast<double>(range.last)) continue;
     if (floor > static_cast<double>(range.first)) range.first = static_cast<std::int64_t>(floor);
@@ -226,7 +220,7 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
   const std::size_t layers = diagram_.layers();
   prize_.resize(layers);
   for (std::size_t i = 0; i < layers; ++i) prize_[i] = prize[diagram_.item[i]];
-  const std::vector<double> prize_after = prizeAfter(limit);
+  boundPrizeAfter(limit);
   rows_.assign(diagram_.nodeCount(), {});
   table(0).makeRoom(1);
   table(0).entries[0] = 0;
@@ -235,7 +229,7 @@ bool PriceSweep::run(std::span<const std::uint32_t> prize, std::uint32_t need, s
   std::size_t polled = 0;
   for (std::size_t layer = 0; layer < layers; ++layer) {
     trimRows(layer, limit);
-    setRows(layer + 1, prize_after);
+    setRows(layer + 1);
     spread(layer);
     if (entries_ - polled > kEntriesPerPoll) {
       polled = entries_;

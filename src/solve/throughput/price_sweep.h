@@ -11,6 +11,7 @@
 // sqrt(items)) space.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -66,8 +67,9 @@ class PriceSweep {
     std::size_t room = 0;
     void makeRoom(std::size_t wanted) {
       if (wanted <= room) return;
-      entries = std::make_unique_for_overwrite<double[]>(wanted);
-      room = wanted;
+      // Some to spare: the next run may need a little more.
+      room = wanted + wanted / 8;
+      entries = std::make_unique_for_overwrite<double[]>(room);
     }
   };
   // Prizes from first to last; none where last is less.
@@ -100,9 +102,13 @@ class PriceSweep {
   std::vector<std::uint32_t> prize_;  // by layer
   std::uint32_t need_ = 0, cap_ = 0;
   std::size_t entries_ = 0;
-  std::vector<Row> rows_;       // by node
-  std::vector<Table> kept_;     // of every stride-th layer
-  std::vector<Table> between_;  // of the others, by layer modulo cycle_
+  // Prices of load, in units of need / limit, that bound what can still be collected.
+  static constexpr std::array<double, 6> kLoadPrices{0, 0.7, 1, 1.4, 2.2, 4};
+  std::vector<std::array<double, kLoadPrices.size()>> best_after_;  // by node and price of load; scratch
+  std::vector<double> prize_after_;                                 // by node: no path can add more
+  std::vector<Row> rows_;                                           // by node
+  std::vector<Table> kept_;                                         // of every stride-th layer
+  std::vector<Table> between_;                                      // of the others, by layer modulo cycle_
   std::size_t cycle_ = 2;
   LeastLoads least_;
 
@@ -113,9 +119,9 @@ class PriceSweep {
   Table& table(std::size_t layer) {
     return layer % stride_ == 0 ? kept_[layer / stride_] : between_[layer % cycle_];
   }
-  std::vector<double> prizeAfter(double limit) const;
+  void boundPrizeAfter(double limit);
   void trimRows(std::size_t layer, double limit);
-  void setRows(std::size_t layer, std::span<const double> prize_after);
+  void setRows(std::size_t layer);
   void narrowRows(std::size_t begin, std::size_t end, std::span<const Walk> walks);
   void follow(const WayIn& way, std::size_t layer, const Row& row, bool fresh);
   void spread(std::size_t layer);
