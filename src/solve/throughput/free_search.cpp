@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <limits>
+#include <mutex>
 #include <numeric>
 
 #include "base/thread_pool.h"
@@ -13,7 +15,7 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kWalks = 8;  // of a round
+constexpr std::size_t kWalksOfALength = 8;
 constexpr std::size_t kElites = 8;
 constexpr double kSame = 1e-12;                                      // values closer than this are one elite
 constexpr std::uint64_t kFirstMoves = 10'000, kMostMoves = 800'000;  // of a walk
@@ -21,7 +23,7 @@ constexpr double kNear = 4e-3;        // worth polishing: above the best by less
 constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
 constexpr std::uint64_t kLeastMoves = 100;  // a walk shorter than this is not worth its start
-constexpr double kGrowth = 1.3;             // of a walk's moves, by round
+constexpr double kGrowth = 1.3;             // of a walk's moves
 
 }  // namespace
 
@@ -116,16 +118,16 @@ std::vector<Place> FreeSearch::mixture(const Elite& a, const Elite& b, Random& r
   return mixed;
 }
 
-FreeWalk FreeSearch::plan(std::uint32_t index) {
-  const std::uint64_t number = (std::uint64_t{budget_.turn} << 32) + round_ * kWalks + index;
-  Random random(budget_.seed, (std::uint64_t{1} << 40) + number);
+FreeWalk FreeSearch::plan(std::uint64_t number) {
+  const std::uint64_t stream = (std::uint64_t{budget_.turn} << 32) + number;
+  Random random(budget_.seed, (std::uint64_t{1} << 40) + stream);
   FreeWalk walk;
-  walk.stream = number + 1;
+  walk.stream = stream + 1;
   walk.moves = walk_moves_;
   walk.first_power = 2 + random.below(2);
   walk.last_power = 5 + random.below(6);
   walk.cold = 1e-5 * std::pow(1e-3, random.unit());
-  const std::uint32_t kind = elites_.empty() ? 0 : index % 4;
+  const std::uint32_t kind = elites_.empty() ? 0 : static_cast<std::uint32_t>(number % 4);
   if (kind == 0) {
     walk.hot = 0.05 * std::pow(0.1, random.unit());
     walk.cold = 1e-5 * std::pow(0.1, random.unit());
@@ -165,55 +167,83 @@ bool FreeSearch::keep(FreeOutcome&& outcome) {
   return at == 0;
 }
 
-bool FreeSearch::report(const std::vector<Place>& places) {
+bool reportPlaces(const PipelineModel& model, std::span<const Place> places, std::string_view solver,
+                  Progress& progress) {
   std::vector<DeviceId> devices;
   for (const Place place : places) devices.emplace_back(place);
   Plan plan;
-  plan.modes = model_.problem->modes;
-  plan.assignment = model_.assignment(devices);
-  return progress_.plan(std::move(plan), "free-search");
+  plan.modes = model.problem->modes;
+  plan.assignment = model.assignment(devices);
+  return progress.plan(std::move(plan), solver);
+}
+
+void FreeSearch::depart(Journey& journey, double deadline) {
+  if (next_ > 0 && next_ % kWalksOfALength == 0)
+    walk_moves_ =
+        std::min(kMostMoves, static_cast<std::uint64_t>(static_cast<double>(walk_moves_) * kGrowth));
+  journey.walk = plan(next_++);
+  journey.walk.deadline = deadline;
+  journey.near = elites_.empty() ? kInfinity : elites_.front().value * (1 + kNear);
+  moves_made_ += walk_moves_;
+  journey.begun = moves_made_;
+  journey.state = Journey::kUnderWay;
+}
+
+// Takes up what a walk has found; true when a better plan was reported.
+bool FreeSearch::gather(Journey& journey) {
+  if (journey.state != Journey::kDone) return false;
+  journey.state = Journey::kNone;
+  moves_made_ += journey.probes;
+  if (!keep(std::move(journey.outcome))) return false;
+  last_gain_ = moves_made_;
+  return elites_.front().value < progress_.bestValue() &&
+         reportPlaces(model_, elites_.front().places, "free-search", progress_);
 }
 
 bool FreeSearch::improve(double seconds, std::uint64_t moves) {
   const double deadline = budget_.work_limit > 0 ? kInfinity : budget_.elapsedSeconds() + seconds;
   const std::uint64_t moves_end = budget_.work_limit > 0 ? moves_made_ + moves : 0;
   const std::size_t room = std::max<std::size_t>(1, budget_.memory_bytes / (2 * NetState::bytes(model_) + 1));
-  const std::uint32_t threads = static_cast<std::uint32_t>(std::min<std::size_t>(budget_.threads, room));
-  bool better = false;
-  while (!stale() && !budget_.stopped() && !progress_.done() && budget_.elapsedSeconds() < deadline) {
-    if (moves_end > 0) {
-      const std::uint64_t left = moves_end > moves_made_ ? moves_end - moves_made_ : 0;
-      const std::uint64_t share = left / (kWalks * (1 + kPolish));
-      if (share < kLeastMoves && (round_ > 0 || share == 0)) break;
-      walk_moves_ = std::min(walk_moves_, share);
+  const std::size_t threads = std::min<std::size_t>({budget_.threads, room, kUnderWay});
+  bool better = false, over = false;
+  const auto ended = [&] {
+    if (stale() || budget_.stopped() || progress_.done() || budget_.elapsedSeconds() >= deadline) return true;
+    if (moves_end == 0) return false;
+    const std::uint64_t left = moves_end > moves_made_ ? moves_end - moves_made_ : 0;
+    const std::uint64_t share = left / (kUnderWay * (1 + kPolish));
+    if (share < kLeastMoves && (next_ > 0 || share == 0)) return true;
+    walk_moves_ = std::min(walk_moves_, share);
+    return false;
+  };
+  std::mutex mutex;
+  std::condition_variable arrived;
+  const auto work = [&](std::size_t) {
+    std::unique_lock lock(mutex);
+    while (!over) {
+      Journey& journey = journeys_[next_ % kUnderWay];
+      if (journey.state == Journey::kUnderWay) {
+        arrived.wait(lock);
+        continue;
+      }
+      better = gather(journey) || better;
+      takeBestPlan();
+      if (ended()) break;
+      depart(journey, deadline);
+      lock.unlock();
+      journey.outcome = walkFree(ground_, journey.walk, budget_);
+      journey.probes =
+          journey.outcome.value < journey.near
+              ? polishFree(ground_, journey.outcome, kPolish * journey.walk.moves, budget_, deadline)
+              : 0;
+      lock.lock();
+      journey.state = Journey::kDone;
+      arrived.notify_all();
     }
-    takeBestPlan();
-    std::vector<FreeWalk> walks;
-    for (std::uint32_t w = 0; w < kWalks; ++w) {
-      walks.push_back(plan(w));
-      walks.back().deadline = deadline;
-      moves_made_ += walk_moves_;
-    }
-    std::vector<FreeOutcome> outcomes(kWalks);
-    std::vector<std::uint64_t> probes(kWalks, 0);
-    const double near = elites_.empty() ? kInfinity : elites_.front().value * (1 + kNear);
-    parallelFor(kWalks, threads, [&](std::size_t w) {
-      outcomes[w] = walkFree(ground_, walks[w], budget_);
-      if (outcomes[w].value < near)
-        probes[w] = polishFree(ground_, outcomes[w], kPolish * walks[w].moves, budget_, deadline);
-    });
-    moves_made_ = std::accumulate(probes.begin(), probes.end(), moves_made_);
-    bool best_yet = false;
-    for (FreeOutcome& outcome : outcomes) best_yet = keep(std::move(outcome)) || best_yet;
-    if (best_yet) last_gain_ = moves_made_;
-    if (best_yet && elites_.front().value < progress_.bestValue())
-      better = report(elites_.front().places) || better;
-    ++round_;
-    // Walks that were cut short are no reason for longer ones.
-    if (budget_.elapsedSeconds() < deadline)
-      walk_moves_ =
-          std::min(kMostMoves, static_cast<std::uint64_t>(static_cast<double>(walk_moves_) * kGrowth));
-  }
+    over = true;
+    arrived.notify_all();
+  };
+  parallelFor(threads, static_cast<std::uint32_t>(threads), work);
+  for (std::size_t i = 0; i < kUnderWay; ++i) better = gather(journeys_[(next_ + i) % kUnderWay]) || better;
   return better;
 }
 
