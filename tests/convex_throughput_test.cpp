@@ -103,7 +103,8 @@ TEST(ConvexSearch, BeatsTheBoundWithoutContiguity) {
     Listener listener(problem);
     solveConvex(problem, budgetOf(10), listener);
     const PipelineModel model(problem, PipelineModel::Items::kUnits);
-    const double free = packingBound(model, listener.bestValue(), budgetOf(10), BoundBy::kPrices).bound;
+    const double free =
+        packingBound(model, {.upper = listener.bestValue()}, budgetOf(10), BoundBy::kPrices).bound;
     ASSERT_LE(listener.bestBound(), listener.bestValue() * (1 + 1e-9));
     (listener.bestBound() > free * (1 + 1e-6) ? better : equal) += 1;
   }

@@ -11,6 +11,7 @@
 #include "base/file_io.h"
 #include "evaluate/load_state.h"
 #include "solve/collector.h"
+#include "solve/throughput/price_cover.h"
 #include "support/brute_force.h"
 #include "support/random_problem.h"
 
@@ -180,6 +181,39 @@ TEST(FreeSearch, ReachesProvenOptimaOfPublicGraphs) {
     ASSERT_TRUE(problem->setModes(modes).has_value());
     EXPECT_NEAR(search(*problem, withWork(1'500'000)).value * 1e3, optimum, 1e-3);
   }
+}
+
+// Sets by device with whole weights are a plan; with some of them missing, what is left goes somewhere.
+TEST(PriceCover, MakesPlansOfSets) {
+  overRandomProblems(7000, 400, {.ops = 12, .devices = 4}, [](const Problem& problem, std::uint64_t seed) {
+    const Plan plan = search(problem, withWork(2000));
+    if (plan.assignment.empty()) return;
+    const PipelineModel model(problem, PipelineModel::Items::kUnits);
+    std::vector<CoverSet> cover;
+    for (std::size_t k = 0; k < model.poolCount(); ++k) {
+      for (const DeviceId device : model.pools[k].devices) {
+        CoverSet set{k, {}, 1};
+        for (std::uint32_t v = 0; v < model.itemCount(); ++v) {
+          const OpId op = problem.unitOps(model.item_units[v].front()).front();
+          if (plan.assignment[op.index()] == device) set.items.push_back(v);
+        }
+        if (!set.items.empty() && (seed % 4 != 0 || cover.empty())) cover.push_back(std::move(set));
+      }
+    }
+    std::vector<Plan> made;
+    for (const std::uint32_t threads : {1u, 3u}) {
+      const RunOptions run = withWork(1, threads);
+      const Budget budget(run, nullptr);
+      Collector collector(problem, budget, {});
+      planFromCover(model, cover, budget, collector);
+      EXPECT_TRUE(collector.internalError().empty()) << collector.internalError();
+      made.push_back(collector.take(false, ""));
+    }
+    EXPECT_EQ(made[0].assignment, made[1].assignment);
+    if (seed % 4 != 0) {
+      EXPECT_LE(made[0].value, plan.value * (1 + 1e-12));
+    }
+  });
 }
 
 }  // namespace

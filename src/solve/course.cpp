@@ -40,7 +40,7 @@ constexpr std::array<Share, 10> kShares{{
 struct HastyTurn {
   double search_share, search, proof_share, proof;  // of the time, and of their patience
 };
-constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.01, 0.1, 0.25}, {0.07, 0.03, 0.12, 0.33}}};
+constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.003, 0.1, 0.25}, {0.07, 0.03, 0.12, 0.33}}};
 constexpr double kCutOffOnly = 0.1;
 // Of boundary-bound where it comes behind the search.
 constexpr double kLateBoundary = 0.05;

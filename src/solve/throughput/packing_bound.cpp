@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "solve/throughput/free_search.h"
 #include "solve/throughput/packing_bounder.h"
 #include "solve/throughput/price_start.h"
 
@@ -30,8 +31,10 @@ constexpr double kFirstRange = 0.05, kLeastRange = 1e-4;
 constexpr double kSettled = 5e-4;                        // hope for less is not worth a round
 constexpr std::size_t kPatience = 15, kHastyRounds = 8;  // rounds without a better center
 constexpr std::size_t kHastyHopeless = 16;               // rounds that do not promise to refute the target
+constexpr double kNearCover = 2;                         // ceiling below which sets may make a plan
 constexpr std::size_t kFirstGroups = 24, kMaxGroups = 600;
-constexpr double kLightNet = 0.05;  // of the target: groups of items pay where no net costs more
+constexpr double kLightNet = 0.05;      // of the target: groups of items pay where no net costs more
+constexpr std::size_t kFewItems = 100;  // and there are more items than these
 // Whether prices that refute a load are found is luck too: so many times it begins anew where little is
 // missing.
 constexpr std::uint32_t kAttempts = 4;
@@ -79,6 +82,15 @@ void PackingBounder::tie(std::size_t groups) {
   bundle_->tie(group_of_, base);
 }
 
+// Whether the sets that are known make a better plan.
+bool PackingBounder::improve() {
+  if (!listener_.cover) return false;
+  const double value = listener_.cover(bundle_->cover());
+  if (!(value < high_)) return false;
+  high_ = value;
+  return true;
+}
+
 PackingBounder::Outcome PackingBounder::refute(double target) {
   if (stopped()) return Outcome::kStopped;
   bundle_->setLimit(target * (1 + kPackingRounding));
@@ -90,11 +102,12 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     const Prices start = center_.prices;
     if (!price({&start, 1}, target, expected)) return Outcome::kStopped;
   }
-  if (closed(target)) return Outcome::kRefuted;
+  if (refuted(target)) return Outcome::kRefuted;
   // Where transfers weigh little, prices stay near the work of the items and runs of them move together.
   const std::size_t most_groups = std::min(n, kMaxGroups);
   std::size_t wanted = most_groups;
-  if (heaviest_net_ < kLightNet * target) wanted = std::min(most_groups, std::max(kFirstGroups, groups_ / 4));
+  if (heaviest_net_ < kLightNet * target && n > kFewItems)
+    wanted = std::min(most_groups, std::max(kFirstGroups, groups_ / 4));
   tie(wanted);
   range_ = kFirstRange;
   const std::size_t patience = budget_.patience < 1 ? kHastyRounds : kPatience;
@@ -105,10 +118,18 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     work_ += kWorkPerChange * static_cast<double>(bundle_->changes);
     const double promise = bundle_->promise, before = center_.ratio;
     const bool alone = wanted >= most_groups;  // every price is on its own
-    if (alone && bundle_->ceiling <= 1) return Outcome::kCovered;
-    if (alone && promise <= 1 && budget_.patience < 1 && ++hopeless > kHastyHopeless)
-      return Outcome::kCovered;
-    if (!bundle_->blind && promise - before < kSettled && (!alone || promise <= 1)) {
+    if (alone && promise <= 1) {
+      ++hopeless;
+      const bool covered = bundle_->ceiling <= 1 || (budget_.patience < 1 && hopeless > kHastyHopeless);
+      if (covered || (hopeful_ && bundle_->ceiling < kNearCover)) {
+        if (improve()) return Outcome::kImproved;
+        hopeful_ = false;
+      }
+      if (covered) return Outcome::kCovered;
+    }
+    if (!alone && bundle_->ceiling <= 1) {
+      failures = patience + 1;  // only smaller groups can do better
+    } else if (!bundle_->blind && promise - before < kSettled && (!alone || promise <= 1)) {
       // Little is left to hope for, here or at all.
       if (range_ < 1 && bundle_->ceiling - before > 2 * kSettled && failures <= patience) {
         range_ = std::min(1.0, 2 * range_);
@@ -118,7 +139,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
       failures = patience + 1;
     }
     if (failures > patience) {
-      if (alone) return Outcome::kCovered;
+      if (alone) return improve() ? Outcome::kImproved : Outcome::kCovered;
       wanted = std::min(2 * wanted, most_groups);
       tie(wanted);
       failures = 0;
@@ -135,7 +156,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     const std::optional<std::size_t> added =
         price({points.data(), bundle_->blind ? 1 : kPoints}, target, std::max(1.0, promise));
     if (!added) return Outcome::kStopped;
-    if (closed(target)) return Outcome::kRefuted;
+    if (refuted(target)) return Outcome::kRefuted;
     if (center_.ratio > before + 0.1 * (promise - before)) {
       failures = 0;
       range_ = std::min(1.0, range_ * 1.5);
@@ -146,56 +167,60 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   }
 }
 
-PackingBoundReport PackingBounder::run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by) {
+PackingBoundReport PackingBounder::run(BoundBy by) {
   const std::size_t n = model_.itemCount();
-  if (n == 0 || n > kMaxItems || upper_ <= 0) return report_;
+  if (n == 0 || n > kMaxItems || known_.upper <= 0) return report_;
   order_ = sweepOrder(model_);
   report_.peak_open = order_.peak_open;
   for (const Pool& pool : model_.pools) counts_.push_back(static_cast<double>(pool.devices.size()));
   for (const std::vector<double>* costs : {&model_.send, &model_.receive}) {
     for (const double cost : *costs) heaviest_net_ = std::max(heaviest_net_, cost);
   }
-  const bool known = upper_ < kInfinity;
-  double high = known ? upper_ : firstLoad(model_, counts_);
+  const bool known = known_.upper < kInfinity;
+  high_ = known ? known_.upper : firstLoad(model_, counts_);
   for (int doubling = 0; doubling < kMaxDoublings && !stopped(); ++doubling) {
-    build(high);
+    build(high_);
     report_.item_bound = itemBound();
     raise(report_.item_bound);
     if (by == BoundBy::kPrices) makeSweepers();
     const std::uint32_t attempts = by != BoundBy::kPrices ? 0 : budget_.patience < 1 ? 1 : kAttempts;
-    for (std::uint32_t i = 0; i < attempts && !closed(high) && !stopped(); ++i) {
-      if (i > 0 && report_.bound < high * (1 - kRetryGap)) break;
-      search(high, known_sets, budget_.turn + i);
+    for (std::uint32_t i = 0; i < attempts && !closed(high_) && !stopped(); ++i) {
+      if (i > 0 && report_.bound < high_ * (1 - kRetryGap)) break;
+      search(budget_.turn + i);
     }
-    if (known || !closed(high)) break;
-    high *= 2;
+    if (known || !closed(high_)) break;
+    high_ *= 2;
   }
   return report_;
 }
 
 // Looks for the highest load that prices can refute.
-void PackingBounder::search(double high, std::span<const std::vector<std::uint32_t>> known_sets,
-                            std::uint32_t variety) {
+void PackingBounder::search(std::uint32_t variety) {
   bundle_ = std::make_unique<PriceBundle>(model_.itemCount(), counts_, variety);
   bundle_->setLimit(limit_);
-  for (const auto& set : known_sets) {
+  for (const auto& set : known_.sets) {
     for (std::size_t k = 0; k < model_.poolCount(); ++k) {
       if (std::all_of(set.begin(), set.end(), [&](std::uint32_t v) { return model_.runs(v, k); }))
-        addSet(k, set, high);
+        addSet(k, set, high_);
     }
   }
   SplitPrices start = splitPrices(model_, counts_);
   center_ = {};
   center_.prices = {std::move(start.item), std::move(start.device)};
-  double top = high;
+  double top = high_;
   bool untried = true;  // nothing has resisted yet
-  while (report_.bound < top * (1 - (untried ? kOptimalGap : kSearchGap)) && top > kNothing * high) {
+  while (!closed(high_) && report_.bound < top * (1 - (untried ? 0 : kSearchGap)) && top > kNothing * high_) {
     double target = report_.bound <= 0 ? top / 2 : report_.bound + kStep * (top - report_.bound);
     // The sets of the best plan cover everything within its own value: only what is below it can be refuted.
-    if (untried && report_.bound > top * (1 - kLastStep)) target = top * (1 - kOptimalGap / 2);
+    if (untried && report_.bound > top * (1 - kLastStep)) target = top * (1 - kOptimalGap / 4);
     const Outcome outcome = refute(target);
     if (outcome == Outcome::kStopped) break;
     if (outcome == Outcome::kRefuted) continue;
+    if (outcome == Outcome::kImproved) {
+      top = std::min(top, high_);
+      untried = untried || top == high_;
+      continue;
+    }
     // In haste it only asks whether the best plan is optimal.
     if (budget_.patience < 1) break;
     top = target;
@@ -203,10 +228,9 @@ void PackingBounder::search(double high, std::span<const std::vector<std::uint32
   }
 }
 
-PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget, BoundBy by,
-                                std::span<const std::vector<std::uint32_t>> known_sets,
-                                const std::function<void(double)>& on_better) {
-  return PackingBounder(model, upper, budget, on_better).run(known_sets, by);
+PackingBoundReport packingBound(const PipelineModel& model, const PackingKnown& known, const Budget& budget,
+                                BoundBy by, const PackingListener& listener) {
+  return PackingBounder(model, known, budget, listener).run(by);
 }
 
 bool packingBoundAccepts(const Problem& problem) {
@@ -217,7 +241,7 @@ bool packingBoundAccepts(const Problem& problem) {
 SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Progress& progress) {
   PipelineModel model(problem, PipelineModel::Items::kUnits);
   model.joinFreeItems(false);
-  std::vector<std::vector<std::uint32_t>> known;
+  PackingKnown known{.upper = progress.bestValue(), .lower = progress.bestBound()};
   if (const Plan* plan = progress.bestPlan()) {
     std::vector<std::vector<std::uint32_t>> by_device(problem.deviceCount());
     for (std::uint32_t v = 0; v < model.itemCount(); ++v) {
@@ -225,12 +249,18 @@ SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Prog
       by_device[plan->assignment[op.index()].index()].push_back(v);
     }
     for (auto& set : by_device) {
-      if (!set.empty()) known.push_back(std::move(set));
+      if (!set.empty()) known.sets.push_back(std::move(set));
     }
   }
-  const PackingBoundReport report =
-      packingBound(model, progress.bestValue(), budget, BoundBy::kPrices, known,
-                   [&](double bound) { progress.bound(bound, "packing-bound"); });
+  PackingListener listener;
+  listener.bound = [&](double bound) { progress.bound(bound, "packing-bound"); };
+  if (freeSearchAccepts(problem)) {
+    listener.cover = [&](std::span<const CoverSet> cover) {
+      planFromCover(model, cover, budget, progress);
+      return progress.bestValue();
+    };
+  }
+  const PackingBoundReport report = packingBound(model, known, budget, BoundBy::kPrices, listener);
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished,
           fmt::format("smaller values refuted by prices in {} sweeps over {} sets of open nets",
                       report.sweeps, report.nodes)};
@@ -239,8 +269,8 @@ SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Prog
 SolveResult solveItemBound(const Problem& problem, const Budget& budget, Progress& progress) {
   PipelineModel model(problem, PipelineModel::Items::kUnits);
   model.joinFreeItems(false);
-  packingBound(model, progress.bestValue(), budget, BoundBy::kItems, {},
-               [&](double bound) { progress.bound(bound, "item-bound"); });
+  packingBound(model, {.upper = progress.bestValue()}, budget, BoundBy::kItems,
+               {.bound = [&](double bound) { progress.bound(bound, "item-bound"); }, .cover = {}});
   return {SolveEnd::kFinished, fmt::format("least load of a device for each of {} units", model.itemCount())};
 }
 

@@ -16,6 +16,7 @@
 
 #include "allot/solve.h"
 #include "solve/throughput/pipeline_model.h"
+#include "solve/throughput/price_cover.h"
 
 namespace allot {
 
@@ -34,11 +35,23 @@ struct PackingBoundReport {
   bool complete = true;  // every net was counted in full
 };
 
-// The best bound found for plans of value below `upper` (infinite = unknown): no plan is better than the
-// bound. `on_better` hears of each rise.
+// What is known of the value before: it is at least `lower`, and only plans below `upper` matter (infinite =
+// unknown). Sets: those of the devices in a good plan.
+struct PackingKnown {
+  double upper;
+  double lower = 0;
+  std::vector<std::vector<std::uint32_t>> sets = {};
+};
+// Who hears of what it finds on the way; both may be empty.
+struct PackingListener {
+  std::function<void(double)> bound;  // each rise
+  // Sets that cover all items, in parts, within a load that was not refuted; answers what the value is at
+  // most, as plans made of them may say.
+  std::function<double(std::span<const CoverSet>)> cover;
+};
+// The best bound found: no plan is better than that.
 enum class BoundBy : std::uint8_t { kItems, kPrices };
-PackingBoundReport packingBound(const PipelineModel& model, double upper, const Budget& budget, BoundBy by,
-                                std::span<const std::vector<std::uint32_t>> known_sets = {},
-                                const std::function<void(double)>& on_better = {});
+PackingBoundReport packingBound(const PipelineModel& model, const PackingKnown& known, const Budget& budget,
+                                BoundBy by, const PackingListener& listener = {});
 
 }  // namespace allot

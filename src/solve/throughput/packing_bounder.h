@@ -30,20 +30,22 @@ inline constexpr double kPackingRounding = 2e-10;
 
 class PackingBounder {
  public:
-  PackingBounder(const PipelineModel& model, double upper, const Budget& budget,
-                 const std::function<void(double)>& on_better)
+  PackingBounder(const PipelineModel& model, const PackingKnown& known, const Budget& budget,
+                 const PackingListener& listener)
       : model_(model),
-        upper_(upper),
+        known_(known),
         budget_(budget),
-        on_better_(on_better),
-        crew_(std::max(1u, budget.threads)) {}
+        listener_(listener),
+        crew_(std::max(1u, budget.threads)) {
+    report_.bound = known.lower;
+  }
 
-  PackingBoundReport run(std::span<const std::vector<std::uint32_t>> known_sets, BoundBy by);
+  PackingBoundReport run(BoundBy by);
 
  private:
   static constexpr std::uint64_t kStream = 11;  // of random numbers
   static constexpr std::size_t kPoints = 2;     // prices that are swept at a time
-  enum class Outcome { kRefuted, kCovered, kStopped };
+  enum class Outcome { kRefuted, kCovered, kImproved, kStopped };
   struct Prices {
     std::vector<double> item, device;  // by item, by pool
   };
@@ -72,9 +74,9 @@ class PackingBounder {
   };
 
   const PipelineModel& model_;
-  double upper_;
+  const PackingKnown& known_;
   const Budget& budget_;
-  const std::function<void(double)>& on_better_;
+  const PackingListener& listener_;
   WalkCrew crew_;
   SweepOrder order_;
   std::vector<double> counts_;
@@ -82,18 +84,20 @@ class PackingBounder {
   std::array<std::vector<Sweeper>, kPoints> sweepers_;  // by pool
   std::unique_ptr<PriceBundle> bundle_;
   PackingBoundReport report_;
+  double high_ = 0;   // only plans below this matter
   double limit_ = 0;  // of the diagrams
   Center center_;
   std::vector<std::uint32_t> group_of_;  // by item: tied prices
   std::size_t groups_ = 0;
   double heaviest_net_ = 0;
   double work_ = 0;
-  double range_ = 0;  // of prices around the center, as a share of them
+  bool hopeful_ = true;  // sets that do not cover everything have not failed to make a better plan
+  double range_ = 0;     // of prices around the center, as a share of them
 
   void raise(double bound) {
     if (!(bound > report_.bound)) return;
     report_.bound = bound;
-    if (on_better_) on_better_(bound);
+    if (listener_.bound) listener_.bound(bound);
   }
   bool stopped() const;
   void build(double limit);
@@ -102,8 +106,11 @@ class PackingBounder {
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
   bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
   double resolution(std::size_t pool) const;
-  bool closed(double high) const { return report_.bound >= high * (1 - kOptimalGap); }
-  void search(double high, std::span<const std::vector<std::uint32_t>> known_sets, std::uint32_t variety);
+  bool closed(double load) const { return report_.bound >= load * (1 - std::max(budget_.gap, kOptimalGap)); }
+  // Where this is true of what is just below a load, the load itself is closed.
+  bool refuted(double load) const { return report_.bound >= load * (1 - 3.5 * kPackingRounding); }
+  void search(std::uint32_t variety);
+  bool improve();
   void tie(std::size_t groups);
   Outcome refute(double target);
   Priced wholePrizes(const Prices& prices, double expected) const;

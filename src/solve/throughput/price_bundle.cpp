@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace allot {
@@ -17,6 +18,7 @@ constexpr double kLeastNeeded = 0.2;  // to begin with: from none at all weights
 constexpr double kRidge = 1e-7;
 constexpr double kLeastWorth = 1e-300;  // to divide by
 constexpr std::size_t kMostChanges = 1000;
+constexpr std::size_t kMostCandidates = 48;
 
 // Solves the equations in the rows of `a`, the right-hand side in the last column, by elimination; false when
 // they are singular.
@@ -254,20 +256,37 @@ void PriceBundle::takePrices() {
   for (std::size_t g = 0; g < groups_; ++g) price_[g] = center_[g] + step_ * price_[g];
 }
 
+// The set that is most above its worth, by how much. Those that were so at the last look at all sets come
+// first: a look at all takes longer than the rest of a change.
+std::pair<double, std::size_t> PriceBundle::dearestSet() {
+  const auto over = [&](std::size_t s) {
+    return counts_[sets_[s].pool] * (worth(sets_[s], price_) - device_worth_[sets_[s].pool]);
+  };
+  std::pair<double, std::size_t> dearest{kTolerance, std::numeric_limits<std::size_t>::max()};
+  const auto look = [&](std::size_t s, double by) {
+    if (by > dearest.first) dearest = {by, s};
+  };
+  for (const auto& [by, s] : candidates_) look(s, over(s));
+  if (dearest.first > kTolerance) return dearest;
+  candidates_.clear();
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    if (sets_[s].load > limit_) continue;
+    const double by = over(s);
+    if (by > kTolerance) candidates_.emplace_back(by, s);
+    look(s, by);
+  }
+  if (candidates_.size() > kMostCandidates) {
+    std::nth_element(candidates_.begin(), candidates_.begin() + kMostCandidates, candidates_.end(),
+                     std::greater<>());
+    candidates_.resize(kMostCandidates);
+  }
+  return dearest;
+}
+
 // Activates what is most above its worth; false when nothing is, or after too many changes.
 bool PriceBundle::takeUp() {
   takePrices();
-  double most = kTolerance;
-  std::size_t found = std::numeric_limits<std::size_t>::max();
-  for (std::size_t s = 0; s < sets_.size(); ++s) {
-    const KnownSet& set = sets_[s];
-    if (set.load > limit_) continue;
-    const double over = counts_[set.pool] * (worth(set, price_) - device_worth_[set.pool]);
-    if (over > most) {
-      most = over;
-      found = s;
-    }
-  }
+  auto [most, found] = dearestSet();
   bool is_set = true;
   for (std::size_t g = 0; g < groups_; ++g) {
     const double over = -static_cast<double>(groups_) * root_scale_[g] * price_[g];
@@ -307,6 +326,7 @@ void PriceBundle::solve(std::span<const double> center_items, std::span<const do
   }
   step_ = reach_ * range * mean;
   changes = 0;
+  candidates_.clear();
   blind = !start(center_devices) || !(step_ > 0);
   if (!blind && !settle()) {
     // The last weights were no good start.
@@ -321,6 +341,14 @@ void PriceBundle::solve(std::span<const double> center_items, std::span<const do
     forgetWeights();
   }
   report();
+}
+
+std::vector<CoverSet> PriceBundle::cover() const {
+  std::vector<CoverSet> sets;
+  for (const Active& active : active_) {
+    if (active.is_set) sets.push_back({sets_[active.index].pool, sets_[active.index].items, active.weight});
+  }
+  return sets;
 }
 
 void PriceBundle::report() {

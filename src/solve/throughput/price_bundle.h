@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "solve/throughput/growing_factor.h"
+#include "solve/throughput/price_cover.h"
 
 namespace allot {
 
@@ -42,6 +43,9 @@ class PriceBundle {
   void tie(std::span<const std::uint32_t> group_of, std::span<const double> base);
   // `range`: how far prices may go from the center, roughly, as a share of what they are on average.
   void solve(std::span<const double> center_items, std::span<const double> center_devices, double range);
+
+  // The sets that have weight in the last solution.
+  std::vector<CoverSet> cover() const;
 
   // Of the last solution.
   std::vector<double> item_price;
@@ -90,6 +94,7 @@ class PriceBundle {
   std::vector<double> weights_;              // the best ones of the active sets, whatever their signs
   double needed_ = 1;                        // the same of `devices_needed_`
   std::vector<std::vector<double>> solved_;  // scratch
+  std::vector<std::pair<double, std::size_t>> candidates_;  // sets above their worth, by how much once
 
   void makeParts();
   double worth(const KnownSet& set, std::span<const double> prices) const;
@@ -99,6 +104,7 @@ class PriceBundle {
   bool bestWeights();
   bool balance();
   void takePrices();
+  std::pair<double, std::size_t> dearestSet();
   bool takeUp();
   bool settle();
   void forgetWeights();
