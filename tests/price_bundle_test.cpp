@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -17,8 +19,9 @@ TEST(GrowingFactor, SolvesWhileRowsComeAndGo) {
   Random random(1);
   for (int round = 0; round < 200; ++round) {
     constexpr std::size_t kSpace = 12;
-    std::vector<std::vector<double>> vectors;
+    std::vector<std::vector<double>> vectors, sides(2);
     GrowingFactor factor;
+    factor.setSides(sides);
     const auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
       return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
     };
@@ -28,22 +31,26 @@ TEST(GrowingFactor, SolvesWhileRowsComeAndGo) {
         for (double& x : fresh) x = random.unit() - 0.3;
         vectors.push_back(fresh);
         for (const auto& other : vectors) row.push_back(product(fresh, other));
-        factor.append(std::move(row));
+        for (auto& side : sides) side.push_back(random.unit());
+        factor.append(std::move(row), std::array{sides[0].back(), sides[1].back()});
+      } else if (random.chance(0.2)) {
+        for (auto& side : sides) std::generate(side.begin(), side.end(), [&] { return random.unit(); });
+        factor.setSides(sides);
       } else {
-        const std::size_t at = random.below(static_cast<std::uint32_t>(vectors.size()));
-        vectors.erase(vectors.begin() + static_cast<std::ptrdiff_t>(at));
-        factor.erase(at);
+        const auto at = static_cast<std::ptrdiff_t>(random.below(static_cast<std::uint32_t>(vectors.size())));
+        vectors.erase(vectors.begin() + at);
+        for (auto& side : sides) side.erase(side.begin() + at);
+        factor.erase(static_cast<std::size_t>(at));
       }
       ASSERT_EQ(factor.size(), vectors.size());
-      std::vector<double> wanted(vectors.size());
-      for (double& x : wanted) x = random.unit();
-      std::vector<double> x = wanted;
-      factor.solve(x);
+      const std::vector<double> x = factor.solve(std::array{2.0, -1.0});
       for (std::size_t i = 0; i < vectors.size(); ++i) {
         double sum = 0;
         for (std::size_t j = 0; j < vectors.size(); ++j) sum += product(vectors[i], vectors[j]) * x[j];
-        ASSERT_NEAR(sum, wanted[i], 1e-6);
+        ASSERT_NEAR(sum, 2 * sides[0][i] - sides[1][i], 1e-6);
       }
+      const double mixed = factor.product(0, 1);
+      ASSERT_NEAR(product(factor.solve(std::array{1.0, 0.0}), sides[1]), mixed, 1e-6 * (1 + std::abs(mixed)));
     }
   }
 }

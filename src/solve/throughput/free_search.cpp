@@ -17,8 +17,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kWalksOfALength = 8;
 constexpr std::size_t kElites = 8;
-constexpr double kSame = 1e-12;                                      // values closer than this are one elite
-constexpr std::uint64_t kFirstMoves = 10'000, kMostMoves = 800'000;  // of a walk
+constexpr double kSame = 1e-12;                                     // values closer than this are one elite
+constexpr std::uint64_t kFirstMoves = 5'000, kMostMoves = 800'000;  // of a walk
 constexpr double kNear = 4e-3;        // worth polishing: above the best by less than this part
 constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
@@ -152,7 +152,8 @@ bool FreeSearch::stale() const {
   const double most =
       std::clamp(kIdleMovesPerItem * static_cast<double>(model_.itemCount()), 1e6, kMostIdleMoves);
   const auto enough = static_cast<std::uint64_t>(budget_.patience * most);
-  return moves_made_ - last_gain_ > std::max(enough, (budget_.patience < 1 ? 1 : 2) * last_gain_);
+  return next_ >= kUnderWay &&
+         moves_made_ - last_gain_ > std::max(enough, (budget_.patience < 1 ? 1 : 2) * last_gain_);
 }
 
 // True when it is better than all before.

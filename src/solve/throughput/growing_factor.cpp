@@ -22,10 +22,17 @@ double dot(const double* a, const double* b, std::size_t n) {
 
 }  // namespace
 
-void GrowingFactor::append(std::vector<double> row) {
+void GrowingFactor::clear() {
+  rows_.clear();
+  for (auto& side : sides_) side.clear();
+}
+
+void GrowingFactor::append(std::vector<double> row, std::span<const double> sides) {
   const std::size_t i = size();
   for (std::size_t j = 0; j < i; ++j) row[j] = (row[j] - dot(row.data(), rows_[j].data(), j)) / rows_[j][j];
   row[i] = std::sqrt(std::max(row[i] - dot(row.data(), row.data(), i), kLeastPivot * row[i]));
+  for (std::size_t k = 0; k < sides_.size(); ++k)
+    sides_[k].push_back((sides[k] - dot(row.data(), sides_[k].data(), i)) / row[i]);
   rows_.push_back(std::move(row));
 }
 
@@ -34,27 +41,50 @@ void GrowingFactor::erase(std::size_t index) {
   // The rows behind it reach one column too far: turning pairs of columns brings them back and leaves all
   // products as they are.
   std::vector<double> cosine, sine;
-  for (std::size_t i = index; i < size(); ++i) {
-    std::vector<double>& row = rows_[i];
-    for (std::size_t j = index; j < i; ++j) {
+  const auto turn = [&](std::vector<double>& row, std::size_t end) {
+    for (std::size_t j = index; j < end; ++j) {
       const double left = row[j], right = row[j + 1];
       row[j] = cosine[j - index] * left + sine[j - index] * right;
       row[j + 1] = cosine[j - index] * right - sine[j - index] * left;
     }
+  };
+  for (std::size_t i = index; i < size(); ++i) {
+    std::vector<double>& row = rows_[i];
+    turn(row, i);
     const double length = std::hypot(row[i], row[i + 1]);
     cosine.push_back(row[i] / length);
     sine.push_back(row[i + 1] / length);
     row[i] = length;
     row.pop_back();
   }
+  for (auto& side : sides_) {
+    turn(side, size());
+    side.pop_back();
+  }
 }
 
-void GrowingFactor::solve(std::span<double> x) const {
-  for (std::size_t i = 0; i < size(); ++i) x[i] = (x[i] - dot(rows_[i].data(), x.data(), i)) / rows_[i][i];
+void GrowingFactor::setSides(std::vector<std::vector<double>> sides) {
+  sides_ = std::move(sides);
+  for (auto& side : sides_) {
+    for (std::size_t i = 0; i < size(); ++i)
+      side[i] = (side[i] - dot(rows_[i].data(), side.data(), i)) / rows_[i][i];
+  }
+}
+
+double GrowingFactor::product(std::size_t side, std::size_t other) const {
+  return dot(sides_[side].data(), sides_[other].data(), size());
+}
+
+std::vector<double> GrowingFactor::solve(std::span<const double> times) const {
+  std::vector<double> x(size(), 0);
+  for (std::size_t k = 0; k < sides_.size(); ++k) {
+    for (std::size_t i = 0; i < size(); ++i) x[i] += times[k] * sides_[k][i];
+  }
   for (std::size_t i = size(); i-- > 0;) {
     x[i] /= rows_[i][i];
     for (std::size_t j = 0; j < i; ++j) x[j] -= rows_[i][j] * x[i];
   }
+  return x;
 }
 
 }  // namespace allot

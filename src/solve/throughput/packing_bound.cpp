@@ -100,7 +100,9 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   if (!center_.priced.pools.empty()) setCenter(Priced(center_.priced), target);
   for (double expected = 1; center_.ratio == 0 && expected < kMaxExpected; expected *= 2) {
     const Prices start = center_.prices;
-    if (!price({&start, 1}, target, expected)) return Outcome::kStopped;
+    const bool first = center_.priced.pools.empty();
+    if (!price(first ? std::span<const Prices>(starts_) : std::span(&start, 1), target, expected))
+      return Outcome::kStopped;
   }
   if (refuted(target)) return Outcome::kRefuted;
   // Where transfers weigh little, prices stay near the work of the items and runs of them move together.
@@ -198,15 +200,20 @@ PackingBoundReport PackingBounder::run(BoundBy by) {
 void PackingBounder::search(std::uint32_t variety) {
   bundle_ = std::make_unique<PriceBundle>(model_.itemCount(), counts_, variety);
   bundle_->setLimit(limit_);
-  for (const auto& set : known_.sets) {
+  for (const CoverSet& set : known_.sets) {
     for (std::size_t k = 0; k < model_.poolCount(); ++k) {
-      if (std::all_of(set.begin(), set.end(), [&](std::uint32_t v) { return model_.runs(v, k); }))
-        addSet(k, set, high_);
+      if (std::all_of(set.items.begin(), set.items.end(), [&](std::uint32_t v) { return model_.runs(v, k); }))
+        addSet(k, set.items, high_);
     }
   }
-  SplitPrices start = splitPrices(model_, counts_);
+  const SplitPrices split = splitPrices(model_, counts_);
+  starts_.assign(1, {split.item, split.device});
+  if (!known_.sets.empty()) {
+    SplitPrices plan = planPrices(model_, known_.sets, split);
+    starts_.push_back({std::move(plan.item), std::move(plan.device)});
+  }
   center_ = {};
-  center_.prices = {std::move(start.item), std::move(start.device)};
+  center_.prices = starts_.front();
   double top = high_;
   bool untried = true;  // nothing has resisted yet
   while (!closed(high_) && report_.bound < top * (1 - (untried ? 0 : kSearchGap)) && top > kNothing * high_) {
@@ -248,8 +255,11 @@ SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Prog
       const OpId op = problem.unitOps(model.item_units[v].front()).front();
       by_device[plan->assignment[op.index()].index()].push_back(v);
     }
-    for (auto& set : by_device) {
-      if (!set.empty()) known.sets.push_back(std::move(set));
+    for (std::size_t k = 0; k < model.poolCount(); ++k) {
+      for (const DeviceId device : model.pools[k].devices) {
+        auto& items = by_device[device.index()];
+        if (!items.empty()) known.sets.push_back({k, std::move(items), 1});
+      }
     }
   }
   PackingListener listener;

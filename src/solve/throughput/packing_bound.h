@@ -36,11 +36,11 @@ struct PackingBoundReport {
 };
 
 // What is known of the value before: it is at least `lower`, and only plans below `upper` matter (infinite =
-// unknown). Sets: those of the devices in a good plan.
+// unknown). Sets: those of the devices in a good plan, all items together.
 struct PackingKnown {
   double upper;
   double lower = 0;
-  std::vector<std::vector<std::uint32_t>> sets = {};
+  std::vector<CoverSet> sets = {};
 };
 // Who hears of what it finds on the way; both may be empty.
 struct PackingListener {

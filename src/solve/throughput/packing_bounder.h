@@ -86,6 +86,7 @@ class PackingBounder {
   PackingBoundReport report_;
   double high_ = 0;   // only plans below this matter
   double limit_ = 0;  // of the diagrams
+  std::vector<Prices> starts_;
   Center center_;
   std::vector<std::uint32_t> group_of_;  // by item: tied prices
   std::size_t groups_ = 0;

@@ -112,6 +112,32 @@ double PriceBundle::worth(const KnownSet& set, std::span<const double> prices) c
   return sum;
 }
 
+// What an active one has in each right-hand side: whether it is a set of the pool, for each pool, and what it
+// would be worth without weights. Nothing while these are not known yet.
+std::vector<double> PriceBundle::sidesOf(const Active& active) const {
+  std::vector<double> sides;
+  if (!sides_known_) return sides;
+  for (const std::size_t k : pools_) sides.push_back(active.is_set && sets_[active.index].pool == k);
+  if (active.is_set) {
+    const KnownSet& set = sets_[active.index];
+    sides.push_back(worth(set, center_) + step_ * worth(set, root_scale_));
+  } else {
+    const double scale = root_scale_[active.index];
+    sides.push_back(-scale * (center_[active.index] + step_ * scale));
+  }
+  return sides;
+}
+
+void PriceBundle::setSides() {
+  sides_known_ = true;
+  std::vector<std::vector<double>> columns(pools_.size() + 1);
+  for (const Active& active : active_) {
+    const std::vector<double> sides = sidesOf(active);
+    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].push_back(sides[k]);
+  }
+  factor_.setSides(std::move(columns));
+}
+
 void PriceBundle::activate(bool is_set, std::uint32_t index, double weight) {
   // As a vector by group: that of a group points the other way, for it keeps its price up.
   std::vector<double> vector(groups_, 0);
@@ -131,7 +157,7 @@ void PriceBundle::activate(bool is_set, std::uint32_t index, double weight) {
     products.push_back(worth(set, vector) + (is_set && set.pool == sets_[index].pool ? 1 : 0));
   }
   products.back() *= 1 + kRidge;
-  factor_.append(std::move(products));
+  factor_.append(std::move(products), sidesOf(active_.back()));
 }
 
 void PriceBundle::deactivate(std::size_t at) {
@@ -142,6 +168,8 @@ void PriceBundle::deactivate(std::size_t at) {
 // Makes the last weights fit: those of a pool add up to its devices that are needed. False: there are no
 // sets.
 bool PriceBundle::start(std::span<const double> center_devices) {
+  sides_known_ = false;
+  factor_.setSides({});
   for (std::size_t i = active_.size(); i-- > 0;) {
     if (active_[i].is_set && sets_[active_[i].index].load > limit_) deactivate(i);
   }
@@ -186,39 +214,23 @@ bool PriceBundle::start(std::span<const double> center_devices) {
 // devices of the pools, they solve t K w = h - E q, E'w = n d, n'q = worth of the devices. K can be singular
 // where this has one solution, so it is K + EE' that is factored: q is less by t n d then.
 bool PriceBundle::bestWeights() {
-  const std::size_t pools = pools_.size(), n = active_.size();
-  solved_.assign(pools + 1, std::vector<double>(n, 0));
-  std::vector<double>& rest = solved_.back();
-  for (std::size_t i = 0; i < n; ++i) {
-    const Active& active = active_[i];
-    if (active.is_set) {
-      const KnownSet& set = sets_[active.index];
-      rest[i] = worth(set, center_) + step_ * worth(set, root_scale_);
-      for (std::size_t k = 0; k < pools; ++k) solved_[k][i] = set.pool == pools_[k];
-    } else {
-      rest[i] = -root_scale_[active.index] * (center_[active.index] + step_ * root_scale_[active.index]);
-    }
-  }
-  for (auto& column : solved_) factor_.solve(column);
+  const std::size_t pools = pools_.size();
   std::vector<std::vector<double>> small(pools + 1, std::vector<double>(pools + 2, 0));
   for (std::size_t k = 0; k < pools; ++k) {
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!active_[i].is_set || sets_[active_[i].index].pool != pools_[k]) continue;
-      for (std::size_t j = 0; j < pools; ++j) small[k][j] += solved_[j][i];
-      small[k][pools + 1] += rest[i];
-    }
+    for (std::size_t j = 0; j < pools; ++j) small[k][j] = factor_.product(k, j);
+    small[k][pools + 1] = factor_.product(k, pools);
     small[k][pools] = small[pools][k] = counts_[pools_[k]];
   }
   for (const std::size_t k : pools_) small[pools][pools] += counts_[k] * counts_[k];
   small[pools][pools + 1] = worth_left_;
   if (!eliminate(small)) return false;
-  weights_ = rest;
+  std::vector<double> times(pools + 1, 1);
   for (std::size_t k = 0; k < pools; ++k) {
-    const double count = counts_[pools_[k]];
-    device_worth_[pools_[k]] = small[k][pools + 1] + count * small[pools][pools + 1];
-    for (std::size_t i = 0; i < n; ++i) weights_[i] -= solved_[k][i] * small[k][pools + 1];
+    device_worth_[pools_[k]] = small[k][pools + 1] + counts_[pools_[k]] * small[pools][pools + 1];
+    times[k] = -small[k][pools + 1];
   }
-  for (double& weight : weights_) weight /= step_;
+  for (double& t : times) t /= step_;
+  weights_ = factor_.solve(times);
   needed_ = small[pools][pools + 1] / step_;
   return true;
 }
@@ -328,10 +340,12 @@ void PriceBundle::solve(std::span<const double> center_items, std::span<const do
   changes = 0;
   candidates_.clear();
   blind = !start(center_devices) || !(step_ > 0);
+  if (!blind) setSides();
   if (!blind && !settle()) {
     // The last weights were no good start.
     forgetWeights();
     start(center_devices);
+    setSides();
     settle();
   }
   price_ = center_;

@@ -84,20 +84,22 @@ class PriceBundle {
   std::size_t made_ = 0;            // sets that have parts
   std::vector<Active> active_;
   GrowingFactor factor_;       // of the products of the active ones
+  bool sides_known_ = false;   // its right-hand sides are those of this program
   double devices_needed_ = 1;  // over those there are, by the weights
   // Of the program that is being solved. Prices by group are in units of the root scale.
-  double step_ = 0;                          // t
-  std::vector<double> center_, price_;       // by group
-  std::vector<std::size_t> pools_;           // those that have sets within the limit
-  double worth_left_ = 1;                    // of the devices of these pools
-  std::vector<double> device_worth_;         // by pool
-  std::vector<double> weights_;              // the best ones of the active sets, whatever their signs
-  double needed_ = 1;                        // the same of `devices_needed_`
-  std::vector<std::vector<double>> solved_;  // scratch
+  double step_ = 0;                     // t
+  std::vector<double> center_, price_;  // by group
+  std::vector<std::size_t> pools_;      // those that have sets within the limit
+  double worth_left_ = 1;               // of the devices of these pools
+  std::vector<double> device_worth_;    // by pool
+  std::vector<double> weights_;         // the best ones of the active sets, whatever their signs
+  double needed_ = 1;                   // the same of `devices_needed_`
   std::vector<std::pair<double, std::size_t>> candidates_;  // sets above their worth, by how much once
 
   void makeParts();
   double worth(const KnownSet& set, std::span<const double> prices) const;
+  std::vector<double> sidesOf(const Active& active) const;
+  void setSides();
   void activate(bool is_set, std::uint32_t index, double weight);
   void deactivate(std::size_t at);
   bool start(std::span<const double> center_devices);

@@ -17,6 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Place kNowhere = std::numeric_limits<Place>::max();
 constexpr std::size_t kStarts = 8;
 constexpr std::uint64_t kMoves = 20'000, kProbesPerMove = 2;
+constexpr double kNear = 4e-3;  // worth polishing: above the best by less than this part
 constexpr double kHottest = 1e-2, kColdestStart = 1e-4, kCold = 1e-5;  // temperatures, as parts of the value
 constexpr std::uint64_t kStream = 19;                                  // of random numbers
 
@@ -107,6 +108,7 @@ bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, 
                    Progress& progress) {
   if (cover.empty()) return false;
   const FreeGround ground(model);
+  const double near = progress.bestValue() * (1 + kNear);
   std::vector<FreeOutcome> outcomes(kStarts);
   parallelFor(kStarts, budget.threads, [&](std::size_t i) {
     Random random(budget.seed, kStream + (std::uint64_t{budget.turn} << 8) + i);
@@ -120,7 +122,7 @@ bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, 
     walk.last_power = 8;
     walk.stream = (kStream << 48) + (std::uint64_t{budget.turn} << 8) + i;
     outcomes[i] = walkFree(ground, walk, budget);
-    polishFree(ground, outcomes[i], kProbesPerMove * kMoves, budget, kInfinity);
+    if (outcomes[i].value < near) polishFree(ground, outcomes[i], kProbesPerMove * kMoves, budget, kInfinity);
   });
   const FreeOutcome& best =
       *std::min_element(outcomes.begin(), outcomes.end(),

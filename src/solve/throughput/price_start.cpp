@@ -59,6 +59,32 @@ SplitPrices splitPrices(const PipelineModel& model, std::span<const double> coun
   return {std::move(price), std::move(best_weight)};
 }
 
+SplitPrices planPrices(const PipelineModel& model, std::span<const CoverSet> plan, SplitPrices split) {
+  std::fill(split.item.begin(), split.item.end(), 0.0);
+  std::vector<std::uint32_t> held(model.netCount(), 0);
+  double total = 0;
+  for (const CoverSet& set : plan) {
+    for (const std::uint32_t v : set.items) {
+      for (const std::uint32_t net : model.item_nets[v]) ++held[net];
+    }
+    for (const std::uint32_t v : set.items) {
+      double seconds = model.time(v, set.pool);
+      for (const std::uint32_t net : model.item_nets[v]) {
+        if (held[net] == model.net_items[net].size()) continue;
+        seconds += std::min(model.cost(net, set.pool, true), model.cost(net, set.pool, false)) / held[net];
+      }
+      total += split.item[v] = split.device[set.pool] * seconds;
+    }
+    for (const std::uint32_t v : set.items) {
+      for (const std::uint32_t net : model.item_nets[v]) held[net] = 0;
+    }
+  }
+  if (total > 0) {
+    for (double& price : split.item) price /= total;
+  }
+  return split;
+}
+
 double firstLoad(const PipelineModel& model, std::span<const double> counts) {
   double most = 0, total = 0, devices = 0;
   for (std::size_t v = 0; v < model.itemCount(); ++v) {

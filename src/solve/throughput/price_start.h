@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "solve/throughput/pipeline_model.h"
+#include "solve/throughput/price_cover.h"
 
 namespace allot {
 
@@ -19,6 +20,10 @@ struct SplitPrices {
 };
 
 SplitPrices splitPrices(const PipelineModel& model, std::span<const double> counts);
+
+// Prices under which every set of a plan is worth its load, at the prices of device time of `split`: what a
+// device pays for a net is spread over the items of the net that it holds.
+SplitPrices planPrices(const PipelineModel& model, std::span<const CoverSet> plan, SplitPrices split);
 
 // Twice what the largest item and the mean of the work need; above 0.
 double firstLoad(const PipelineModel& model, std::span<const double> counts);
