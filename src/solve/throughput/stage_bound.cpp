@@ -28,7 +28,7 @@ constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
 // left for a table, and how many times as long as the last table a search may take before a finer one is
 // made.
 constexpr std::size_t kRunUnits = 4 * kStageUnits;
-constexpr double kTableShare = 0.4, kPatience = 2;
+constexpr double kTableShare = 0.4, kPatience = 0.5;
 // Items of a run are at most this long at first, and at last, as a share of the best value.
 constexpr double kGrain = 0.03, kLeastGrain = 1e-4;
 // Labels before a run that go on at most; when some do not, a limit is not refuted, but a chain may be found.
