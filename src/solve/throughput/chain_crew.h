@@ -5,7 +5,8 @@
 // Levels are many, and some take less time than it takes to wake a thread. Method: a level begins on the
 // caller's thread; the others are called once it has taken a while. A walker that sees `hungry` hands over
 // what it has not looked at yet near the root of its tree. Threads start when the crew has worked for some
-// milliseconds, live as long as it does, and look out for work for a moment before they sleep. Guarantee:
+// milliseconds, or is about to, live as long as it does, and look out for work for a moment before they
+// sleep. Guarantee:
 // `run` returns when all walks and all their parts are done. Which thread does what is left to chance, so
 // results must not depend on it.
 #pragma once
@@ -45,16 +46,19 @@ class WalkCrew {
     tell();
   }
 
-  // Does walks 0 .. n-1. `at_once`: they are known to take a while, so that others are called before it
-  // begins.
+  // Does walks 0 .. n-1. `at_once`: they are known to take milliseconds, so that others start and are called
+  // before it begins.
   void run(std::size_t n, const Task& task, bool at_once = false) {
-    startWhenLate();
+    if (at_once)
+      start();
+    else
+      startWhenLate();
     {
       const std::lock_guard lock(mutex_);
       task_ = &task;
       count_ = n;
       next_ = 0;
-      if (at_once && started_) {
+      if (at_once) {
         open_ = true;
         tell();
       }
@@ -82,9 +86,7 @@ class WalkCrew {
   void startWhenLate() {
     if (workers_ == 1 || started_.load(std::memory_order_relaxed) || Clock::now() - made_ < kStartAfter)
       return;
-    // Only the caller is here: others come after this.
-    started_ = true;
-    for (std::size_t w = 1; w < workers_; ++w) threads_.emplace_back([this, w] { serve(w); });
+    start();
   }
 
   bool hungry() const { return hungry_.load(std::memory_order_relaxed) > 0; }
@@ -118,6 +120,12 @@ class WalkCrew {
   std::atomic<std::int64_t> hungry_{0};  // threads that wait, less the parts that wait for them
   std::atomic<bool> started_{false};
   std::vector<std::jthread> threads_;
+
+  // Only the caller is here: others come after this.
+  void start() {
+    if (started_.exchange(true)) return;
+    for (std::size_t w = 1; w < workers_; ++w) threads_.emplace_back([this, w] { serve(w); });
+  }
 
   void tell() {
     ++news_;

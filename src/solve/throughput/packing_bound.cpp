@@ -23,7 +23,7 @@ constexpr int kMaxDoublings = 60;
 constexpr double kSearchGap = 1e-4;  // loads closer than this are not told apart
 constexpr double kNothing = 1e-6;    // of the first load: less is not worth a bound
 constexpr double kLastStep = 2e-3;   // from here on, all below the known value is the target
-constexpr double kStep = 0.3;        // of the way from the bound to the least load that could not be refuted
+constexpr double kStep = 0.5;        // of the way from the bound to the least load that could not be refuted
 // Search for prices around the best so far, the center.
 constexpr double kPull = 0.5;         // of the way from the program's prices to the center
 constexpr double kMaxExpected = 1e3;  // items worth so many times what their devices are: no use

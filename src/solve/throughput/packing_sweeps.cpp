@@ -13,15 +13,16 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Sizes beyond which it forgets nets.
 constexpr std::size_t kMaxWidth = 1024, kMaxNodes = 100000;
-// A sweep tells as many prizes of a device apart as this many table entries allow, half as many in haste.
+// A sweep tells as many prizes of a device apart as this many table entries allow, a quarter in haste.
 constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
-constexpr double kHastyResolution = 0.5;
+constexpr double kHastyResolution = 0.25;
 constexpr double kResolutionPerItem = 100;
 constexpr double kMaxTotalPrize = 1e8;
 constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
 constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
 constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
 constexpr std::uint32_t kSetsPerSweep = 8;
+constexpr double kManyEntries = 1e6;  // that take long enough for threads
 
 }  // namespace
 
@@ -51,7 +52,7 @@ void PackingBounder::build(double limit) {
   const WalkCrew::Task make = [&](std::size_t, std::size_t k, const WalkPart*) {
     made[k].emplace(model_, k, order_.items, limit_, width);
   };
-  crew_.run(made.size(), make, true);
+  crew_.run(made.size(), make);
   for (auto& diagram : made) {
     diagrams_.push_back(std::move(*diagram));
     report_.nodes += diagrams_.back().nodeCount();
@@ -192,12 +193,18 @@ std::optional<std::size_t> PackingBounder::price(std::span<const Prices> points,
   const std::size_t pools = model_.poolCount();
   const double limit = target * (1 + kPackingRounding);
   std::vector<Priced> priced;
-  for (const Prices& prices : points) priced.push_back(wholePrizes(prices, expected));
+  double entries = 0;
+  for (const Prices& prices : points) {
+    priced.push_back(wholePrizes(prices, expected));
+    for (std::size_t k = 0; k < pools; ++k)
+      entries +=
+          static_cast<double>(priced.back().pools[k].cap) * static_cast<double>(diagrams_[k].nodeCount());
+  }
   const WalkCrew::Task task = [&](std::size_t, std::size_t i, const WalkPart*) {
     const std::size_t point = i % points.size(), pool = i / points.size();
     sweepPool(pool, points[point], sweepers_[point][pool], priced[point], limit);
   };
-  crew_.run(points.size() * pools, task, true);
+  crew_.run(points.size() * pools, task, entries > kManyEntries);
   std::size_t added = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (std::size_t k = 0; k < pools; ++k) {
