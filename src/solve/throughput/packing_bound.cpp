@@ -111,7 +111,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   if (heaviest_net_ < kLightNet * target && n > kFewItems)
     wanted = std::min(most_groups, std::max(kFirstGroups, groups_ / 4));
   tie(wanted);
-  range_ = kFirstRange;
+  range_ = std::clamp(1 - center_.ratio, kFirstRange, 1.0);
   const std::size_t patience = budget_.patience < 1 ? kHastyRounds : kPatience;
   std::size_t failures = 0, hopeless = 0;
   for (;;) {
