@@ -186,14 +186,13 @@ void FreeSearch::depart(Journey& journey, double deadline) {
   journey.walk.deadline = deadline;
   journey.near = elites_.empty() ? kInfinity : elites_.front().value * (1 + kNear);
   moves_made_ += walk_moves_;
-  journey.begun = moves_made_;
-  journey.state = Journey::kUnderWay;
+  journey.state = Journey::kWalking;
 }
 
 // Takes up what a walk has found; true when a better plan was reported.
 bool FreeSearch::gather(Journey& journey) {
   if (journey.state != Journey::kDone) return false;
-  journey.state = Journey::kNone;
+  journey.state = Journey::kIdle;
   moves_made_ += journey.probes;
   if (!keep(std::move(journey.outcome))) return false;
   last_gain_ = moves_made_;
@@ -222,7 +221,7 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
     std::unique_lock lock(mutex);
     while (!over) {
       Journey& journey = journeys_[next_ % kUnderWay];
-      if (journey.state == Journey::kUnderWay) {
+      if (journey.state == Journey::kWalking) {
         arrived.wait(lock);
         continue;
       }

@@ -43,13 +43,12 @@ class FreeSearch {
   // A walk that is under way, or done and not yet gathered.
   struct Journey {
     FreeWalk walk;
-    double near = 0;          // outcomes below this are worth polishing
-    std::uint64_t begun = 0;  // moves made by all walks when it was planned
+    double near = 0;  // outcomes below this are worth polishing
     FreeOutcome outcome;
     std::uint64_t probes = 0;
-    enum : std::uint8_t { kNone, kUnderWay, kDone } state = kNone;
+    enum : std::uint8_t { kIdle, kWalking, kDone } state = kIdle;
   };
-  static constexpr std::size_t kUnderWay = 8;
+  static constexpr std::size_t kUnderWay = 8;  // walks at a time, at most
   const PipelineModel& model_;
   const Budget& budget_;
   Progress& progress_;
