@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Place kNowhere = std::numeric_limits<Place>::max();
-constexpr std::size_t kStarts = 8;
-constexpr std::uint64_t kMoves = 20'000, kProbesPerMove = 2;
+constexpr std::size_t kStarts = 8, kPolished = 2;  // of them the best ones
+constexpr std::uint64_t kMoves = 20'000, kProbes = 40'000;
 constexpr double kNear = 4e-3;  // worth polishing: above the best by less than this part
 constexpr double kHottest = 1e-2, kColdestStart = 1e-4, kCold = 1e-5;  // temperatures, as parts of the value
 constexpr std::uint64_t kStream = 19;                                  // of random numbers
@@ -122,11 +122,13 @@ bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, 
     walk.last_power = 8;
     walk.stream = (kStream << 48) + (std::uint64_t{budget.turn} << 8) + i;
     outcomes[i] = walkFree(ground, walk, budget);
-    if (outcomes[i].value < near) polishFree(ground, outcomes[i], kProbesPerMove * kMoves, budget, kInfinity);
   });
-  const FreeOutcome& best =
-      *std::min_element(outcomes.begin(), outcomes.end(),
-                        [](const FreeOutcome& a, const FreeOutcome& b) { return a.value < b.value; });
+  const auto better = [](const FreeOutcome& a, const FreeOutcome& b) { return a.value < b.value; };
+  std::stable_sort(outcomes.begin(), outcomes.end(), better);
+  parallelFor(kPolished, budget.threads, [&](std::size_t i) {
+    if (outcomes[i].value < near) polishFree(ground, outcomes[i], kProbes, budget, kInfinity);
+  });
+  const FreeOutcome& best = *std::min_element(outcomes.begin(), outcomes.end(), better);
   return best.value < progress.bestValue() && reportPlaces(model, best.places, "packing-bound", progress);
 }
 
