@@ -107,8 +107,10 @@ void addChainTurns(const Problem& problem, std::vector<CourseStep>& course) {
 
 // No contiguity: hasty turns of search and proof end most problems; a last one of proof takes what is left.
 void addFreeTurns(std::vector<CourseStep>& course) {
+  if (find(course, "free-search") == nullptr || find(course, "packing-bound") == nullptr) return;
+  // The proof that follows soon begins with it.
+  std::erase_if(course, [](const CourseStep& step) { return step.solver->name == "item-bound"; });
   CourseStep *search = find(course, "free-search"), *proof = find(course, "packing-bound");
-  if (search == nullptr || proof == nullptr) return;
   // A plan to begin with will do.
   if (find(course, "chain") != nullptr) find(course, "linear-dp")->patience = kCutOffOnly;
   std::vector<CourseStep> first;
