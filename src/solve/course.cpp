@@ -41,7 +41,8 @@ struct HastyTurn {
   double search_share, search, proof_share, proof;  // of the time, and of their patience
 };
 constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.003, 0.1, 0.25}, {0.07, 0.03, 0.12, 0.33}}};
-constexpr double kCutOffOnly = 0.1;
+// Of linear-dp where it only has to find a cut-off for the exact engine, or a plan to begin with.
+constexpr double kCutOffOnly = 0.1, kStartOnly = 0.05;
 // Of boundary-bound where it comes behind the search.
 constexpr double kLateBoundary = 0.05;
 // Units up to which linear-dp only has to find a cut-off for the exact engine.
@@ -111,8 +112,7 @@ void addFreeTurns(std::vector<CourseStep>& course) {
   // The proof that follows soon begins with it.
   std::erase_if(course, [](const CourseStep& step) { return step.solver->name == "item-bound"; });
   CourseStep *search = find(course, "free-search"), *proof = find(course, "packing-bound");
-  // A plan to begin with will do.
-  if (find(course, "chain") != nullptr) find(course, "linear-dp")->patience = kCutOffOnly;
+  if (find(course, "chain") != nullptr) find(course, "linear-dp")->patience = kStartOnly;
   std::vector<CourseStep> first;
   for (std::uint32_t turn = 0; turn < kHasty.size(); ++turn) {
     const HastyTurn& hasty = kHasty[turn];

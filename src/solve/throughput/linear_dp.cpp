@@ -71,11 +71,12 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
     best = std::move(found);
     return true;
   };
-  const bool hasty = budget.patience < 1;
-  const std::size_t patience = hasty ? 1 : kPatience;
   const auto goesOn = [&] { return !progress.done() && !budget.stopped(); };
   for (std::size_t first = 0; first < rules && goesOn(); first += first == 0 ? 1 : kBatch) {
-    if (hasty && best.found() && failures >= patience) break;
+    // In haste any plan will do that a few orders give.
+    if (static_cast<double>(first) > budget.patience * static_cast<double>(rules) &&
+        progress.bestPlan() != nullptr)
+      return {SolveEnd::kFinished, ""};
     improves(std::span(kRules).subspan(first, std::min(first == 0 ? 1 : kBatch, rules - first)), {});
   }
   if (!best.found() && progress.bestPlan() != nullptr) best = model.fromPlan(*progress.bestPlan());
@@ -88,7 +89,7 @@ SolveResult solveLinearDp(const Problem& problem, const Budget& budget, Progress
   }
   // Orders of small models cost little: try some more, half of them inside the stages found.
   const std::size_t more = model.item_count > kSmall ? 0 : kMoreBatches;
-  for (std::size_t round = 0; round < more && failures < patience && best.found() && goesOn(); ++round) {
+  for (std::size_t round = 0; round < more && failures < kPatience && best.found() && goesOn(); ++round) {
     std::array<OrderRule, kBatch> batch = kInside;
     for (std::size_t i = 0; i < kBatch; ++i) {
       batch[i].noise = i % 2 == round % 4 / 2 ? 0.3 : 2;

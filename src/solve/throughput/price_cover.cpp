@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Place kNowhere = std::numeric_limits<Place>::max();
-constexpr std::size_t kStarts = 8, kPolished = 2;  // of them the best ones
-constexpr std::uint64_t kMoves = 20'000, kProbes = 40'000;
+constexpr std::size_t kStarts = 4, kPolished = 2;  // of them the best ones
+constexpr std::uint64_t kMovesPerItem = 100, kMostMoves = 20'000, kProbesPerMove = 2;
 constexpr double kNear = 4e-3;  // worth polishing: above the best by less than this part
 constexpr double kHottest = 1e-2, kColdestStart = 1e-4, kCold = 1e-5;  // temperatures, as parts of the value
 constexpr std::uint64_t kStream = 19;                                  // of random numbers
@@ -109,13 +109,14 @@ bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, 
   if (cover.empty()) return false;
   const FreeGround ground(model);
   const double near = progress.bestValue() * (1 + kNear);
+  const std::uint64_t moves = std::min(kMovesPerItem * model.itemCount(), kMostMoves);
   std::vector<FreeOutcome> outcomes(kStarts);
   parallelFor(kStarts, budget.threads, [&](std::size_t i) {
     Random random(budget.seed, kStream + (std::uint64_t{budget.turn} << 8) + i);
     FreeWalk walk;
     const double share = static_cast<double>(i) / (kStarts - 1);
     walk.start = CoverRounding(ground, cover).round(share, random);
-    walk.moves = kMoves;
+    walk.moves = moves;
     walk.hot = kHottest * std::pow(kColdestStart / kHottest, random.unit());
     walk.cold = kCold;
     walk.first_power = 4;
@@ -126,7 +127,7 @@ bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, 
   const auto better = [](const FreeOutcome& a, const FreeOutcome& b) { return a.value < b.value; };
   std::stable_sort(outcomes.begin(), outcomes.end(), better);
   parallelFor(kPolished, budget.threads, [&](std::size_t i) {
-    if (outcomes[i].value < near) polishFree(ground, outcomes[i], kProbes, budget, kInfinity);
+    if (outcomes[i].value < near) polishFree(ground, outcomes[i], kProbesPerMove * moves, budget, kInfinity);
   });
   const FreeOutcome& best = *std::min_element(outcomes.begin(), outcomes.end(), better);
   return best.value < progress.bestValue() && reportPlaces(model, best.places, "packing-bound", progress);
