@@ -17,8 +17,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kWalksOfALength = 8;
 constexpr std::size_t kElites = 8;
-constexpr double kSame = 1e-12;                                     // values closer than this are one elite
-constexpr std::uint64_t kFirstMoves = 5'000, kMostMoves = 800'000;  // of a walk
+constexpr double kSame = 1e-12;                                   // values closer than this are one elite
+constexpr std::uint64_t kMostMoves = 800'000;                     // of a walk
+constexpr std::uint64_t kFirstPerItem = 30, kFirstMoves = 5'000;  // of one in haste
 constexpr double kNear = 4e-3;        // worth polishing: above the best by less than this part
 constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
@@ -32,7 +33,9 @@ FreeSearch::FreeSearch(const PipelineModel& model, const Budget& budget, Progres
       budget_(budget),
       progress_(progress),
       ground_(model),
-      walk_moves_(budget.patience < 1 ? kFirstMoves << 2 * budget.turn : kMostMoves / 2) {
+      walk_moves_(budget.patience < 1
+                      ? std::min(kFirstPerItem * model.itemCount(), kFirstMoves) << 2 * budget.turn
+                      : kMostMoves / 2) {
   // Every item where it runs fastest: the walks mend balance and memory.
   fresh_.resize(model.itemCount());
   for (std::size_t i = 0; i < model.itemCount(); ++i) {
