@@ -24,7 +24,8 @@ struct Searched {
     RunOptions run;
     run.threads = 1;
     const Budget budget(run, nullptr);
-    return search->run({.cutoff = cutoff, .any = any}, budget);
+    WalkCrew crew(1);
+    return search->run({.cutoff = cutoff, .any = any}, budget, crew);
   }
 
   PipelineModel model;

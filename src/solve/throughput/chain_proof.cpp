@@ -15,7 +15,7 @@ constexpr int kMostDecisions = 8;
 }  // namespace
 
 ChainProof::ChainProof(const PipelineModel& model, std::vector<std::uint32_t> counts, const Budget& budget)
-    : model_(model), budget_(budget), search_(model, std::move(counts)) {
+    : model_(model), budget_(budget), search_(model, std::move(counts)), crew_(std::max(1u, budget.threads)) {
   double sum = std::accumulate(model.send.begin(), model.send.end(), 0.0) +
                std::accumulate(model.receive.begin(), model.receive.end(), 0.0);
   for (const double seconds : model.seconds) sum += seconds < kCannotRun ? seconds : 0;
@@ -66,7 +66,7 @@ ChainProof::Pass ChainProof::close(double lower, double upper, std::uint64_t max
 }
 
 ChainOutcome ChainProof::pass(const ChainLimits& limits) {
-  ChainOutcome outcome = search_.run(limits, budget_);
+  ChainOutcome outcome = search_.run(limits, budget_, crew_);
   pairs_ += outcome.pairs;
   ideals_ = std::max(ideals_, outcome.ideals);
   return outcome;

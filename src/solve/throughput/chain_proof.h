@@ -51,6 +51,7 @@ class ChainProof {
   const PipelineModel& model_;
   const Budget& budget_;
   ChainSearch search_;
+  WalkCrew crew_;  // of all passes, which are many and short
   double worst_load_ = 0;
   double value_ = 0;
   std::vector<ChainStage> stages_;

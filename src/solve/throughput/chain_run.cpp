@@ -21,11 +21,11 @@ constexpr double kRounding = 1 + 1e-12;
 template <std::size_t Q>
 class ChainRun {
  public:
-  ChainRun(const ChainSearch& search, const ChainLimits& limits, const Budget& budget)
+  ChainRun(const ChainSearch& search, const ChainLimits& limits, const Budget& budget, WalkCrew& crew)
       : search_(search),
         limits_(limits),
         table_(search.packing_.words, search.states_, budget.memory_bytes / 2),
-        crew_(std::max(1u, budget.threads)),
+        crew_(crew),
         shared_{budget, table_, crew_, limits.max_pairs, limits.any},
         levels_(search.model_.itemCount() + 1),
         cutoff_(limits.cutoff) {
@@ -71,7 +71,7 @@ class ChainRun {
   const ChainSearch& search_;
   const ChainLimits& limits_;
   IdealTable table_;
-  WalkCrew crew_;
+  WalkCrew& crew_;
   ChainShared shared_;
   std::vector<std::vector<std::uint32_t>> levels_;  // ideals by number of items
   double cutoff_;
@@ -280,33 +280,42 @@ class ChainRun {
     const double busy = value + (Q == 2 ? limits_.forward_cutoff : 0);
     while (state != 0) {
       const std::uint64_t* here = table_.key(ideal);
+      // Ways to have come to the state.
+      struct Way {
+        std::uint32_t option, state;
+        double most_work;  // work alone rules most stages out
+      };
+      std::vector<Way> ways;
+      for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
+        const StageOption& option = search_.options_[o];
+        for (std::uint32_t s = 0; s < state; ++s) {
+          if (search_.next_state_[o * search_.states_ + s] == static_cast<std::int32_t>(state))
+            ways.push_back(
+                {o, s, busy * option.replicas * search_.window_.weight(0, option.pool) + search_.slack_[0]});
+        }
+      }
       ChainStage stage;
       std::uint32_t from = ideal, from_state = 0;
       double forward = 0;
-      for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
-        // Work alone rules most stages out.
-        const StageOption& option = search_.options_[o];
-        const double most_work =
-            busy * option.replicas * search_.window_.weight(0, option.pool) + search_.slack_[0];
-        for (std::uint32_t s = 0; s < state; ++s) {
-          if (search_.next_state_[o * search_.states_ + s] != static_cast<std::int32_t>(state)) continue;
-          for (std::uint32_t i = 0; i < table_.size(); ++i) {
-            if (i == ideal || !(table_.value(i, s) <= value) || !contains(here, table_.key(i))) continue;
-            // The same choice whatever numbers the threads gave the ideals.
-            if (from != ideal &&
-                !std::lexicographical_compare(table_.key(i), table_.key(i) + search_.packing_.words,
-                                              table_.key(from), table_.key(from) + search_.packing_.words))
-              continue;
-            if (workBetween(table_.key(i), here) > most_work) continue;
-            std::vector<std::uint32_t> items = difference(here, table_.key(i));
-            const auto load = search_.stageLoad(items, search_.options_[o], s);
-            if (!(load.value <= value * kRounding) || load.forward > limits_.forward_cutoff * kRounding)
-              continue;
-            forward = load.forward;
-            stage = {o, std::move(items)};
-            from = i;
-            from_state = s;
-          }
+      const auto look = [&](std::uint32_t i, const Way& way) {
+        if (!(table_.value(i, way.state) <= value) || !contains(here, table_.key(i))) return;
+        // The same choice whatever numbers the threads gave the ideals.
+        if (from != ideal &&
+            !std::lexicographical_compare(table_.key(i), table_.key(i) + search_.packing_.words,
+                                          table_.key(from), table_.key(from) + search_.packing_.words))
+          return;
+        if (workBetween(table_.key(i), here) > way.most_work) return;
+        std::vector<std::uint32_t> items = difference(here, table_.key(i));
+        const auto load = search_.stageLoad(items, search_.options_[way.option], way.state);
+        if (!(load.value <= value * kRounding) || load.forward > limits_.forward_cutoff * kRounding) return;
+        forward = load.forward;
+        stage = {way.option, std::move(items)};
+        from = i;
+        from_state = way.state;
+      };
+      for (std::uint32_t i = 0; i < table_.size(); ++i) {
+        for (const Way& way : ways) {
+          if (i != ideal) look(i, way);
         }
       }
       if (from == ideal) return false;
@@ -338,8 +347,9 @@ class ChainRun {
   }
 };
 
-ChainOutcome ChainSearch::run(const ChainLimits& limits, const Budget& budget) const {
-  return by_parts_ ? ChainRun<2>(*this, limits, budget).run() : ChainRun<1>(*this, limits, budget).run();
+ChainOutcome ChainSearch::run(const ChainLimits& limits, const Budget& budget, WalkCrew& crew) const {
+  return by_parts_ ? ChainRun<2>(*this, limits, budget, crew).run()
+                   : ChainRun<1>(*this, limits, budget, crew).run();
 }
 
 }  // namespace allot

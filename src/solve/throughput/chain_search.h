@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "allot/solve.h"
+#include "solve/throughput/chain_crew.h"
 #include "solve/throughput/chain_window.h"
 #include "solve/throughput/ideal_table.h"
 #include "solve/throughput/pipeline_model.h"
@@ -92,7 +93,7 @@ class ChainSearch {
   std::span<const StageOption> options() const { return options_; }
   // A lower bound on the largest load from the work alone.
   double workBound() const { return window_.bound(); }
-  ChainOutcome run(const ChainLimits& limits, const Budget& budget) const;
+  ChainOutcome run(const ChainLimits& limits, const Budget& budget, WalkCrew& crew) const;
 
  private:
   template <std::size_t>
