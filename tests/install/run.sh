@@ -26,10 +26,9 @@ echo "== find_package"
 "$cmake" --build "$work/build"
 "$work/build/consumer"
 
-# Without LTO, so that both halves of the archive are linked in one run of this script.
 echo "== pkg-config"
 pc="$(dirname "$(find "$prefix" -name allot.pc)")"
 export PKG_CONFIG_PATH="$pc"
 read -ra flags <<<"$(pkg-config --cflags --libs allot)"
-"$cxx" -fno-lto "$here/consumer.cpp" "${flags[@]}" -o "$work/consumer"
+"$cxx" "$here/consumer.cpp" "${flags[@]}" -o "$work/consumer"
 "$work/consumer"
