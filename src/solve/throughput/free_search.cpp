@@ -150,13 +150,14 @@ FreeWalk FreeSearch::plan(std::uint64_t number) {
   return walk;
 }
 
-// Twice as long as it took to get here, or long enough for every item to have been tried often.
+// Twice as long as it took to get here, or long enough for every item to have been tried often. In haste the
+// proof that follows mends what is missing (price_cover.h).
 bool FreeSearch::stale() const {
   const double most =
       std::clamp(kIdleMovesPerItem * static_cast<double>(model_.itemCount()), 1e6, kMostIdleMoves);
   const auto enough = static_cast<std::uint64_t>(budget_.patience * most);
   return next_ >= kUnderWay &&
-         moves_made_ - last_gain_ > std::max(enough, (budget_.patience < 1 ? 1 : 2) * last_gain_);
+         moves_made_ - last_gain_ > (budget_.patience < 1 ? enough : std::max(enough, 2 * last_gain_));
 }
 
 // True when it is better than all before.
