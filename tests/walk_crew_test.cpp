@@ -6,7 +6,7 @@
 #include <chrono>
 #include <vector>
 
-#include "solve/throughput/chain_crew.h"
+#include "base/walk_crew.h"
 
 namespace allot {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "allot/solve.h"
-#include "solve/throughput/chain_crew.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/chain_window.h"
 #include "solve/throughput/ideal_table.h"
 

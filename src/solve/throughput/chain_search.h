@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "allot/solve.h"
-#include "solve/throughput/chain_crew.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/chain_window.h"
 #include "solve/throughput/ideal_table.h"
 #include "solve/throughput/pipeline_model.h"

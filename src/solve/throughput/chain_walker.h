@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "solve/throughput/chain_crew.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/chain_parts.h"
 #include "solve/throughput/chain_search.h"
 #include "solve/throughput/chain_worth.h"

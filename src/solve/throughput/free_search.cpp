@@ -20,9 +20,8 @@ constexpr std::size_t kElites = 8;
 constexpr double kSame = 1e-12;                                   // values closer than this are one elite
 constexpr std::uint64_t kMostMoves = 800'000;                     // of a walk
 constexpr std::uint64_t kFirstPerItem = 30, kFirstMoves = 5'000;  // of one in haste
-constexpr double kNear = 4e-3;        // worth polishing: above the best by less than this part
-constexpr std::uint64_t kPolish = 2;  // probes of a polish per move of its walk
-constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;  // without a better plan, until it gives up
+constexpr std::uint64_t kPolish = 2;                              // probes of a polish per move of its walk
+constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;   // without a better plan, until it gives up
 constexpr std::uint64_t kLeastMoves = 100;  // a walk shorter than this is not worth its start
 constexpr double kGrowth = 1.3;             // of a walk's moves
 

@@ -16,6 +16,9 @@
 
 namespace allot {
 
+// Assignments above the best by less than this part are worth polishing.
+inline constexpr double kNear = 4e-3;
+
 // Changes `outcome` to what the chains reach before `deadline` (seconds of the budget's clock); returns the
 // probes made.
 std::uint64_t polishFree(const FreeGround& ground, FreeOutcome& outcome, std::uint64_t probes,

@@ -8,6 +8,7 @@
 
 #include "solve/throughput/free_search.h"
 #include "solve/throughput/packing_bounder.h"
+#include "solve/throughput/price_cover.h"
 #include "solve/throughput/price_start.h"
 
 namespace allot {

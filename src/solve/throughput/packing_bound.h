@@ -15,8 +15,8 @@
 #include <functional>
 
 #include "allot/solve.h"
+#include "solve/throughput/cover_set.h"
 #include "solve/throughput/pipeline_model.h"
-#include "solve/throughput/price_cover.h"
 
 namespace allot {
 

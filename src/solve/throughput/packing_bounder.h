@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "solve/throughput/chain_crew.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/packing_bound.h"
 #include "solve/throughput/price_bundle.h"
 #include "solve/throughput/price_diagram.h"

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "solve/throughput/cover_set.h"
 #include "solve/throughput/growing_factor.h"
-#include "solve/throughput/price_cover.h"
 
 namespace allot {
 

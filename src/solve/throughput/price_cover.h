@@ -8,20 +8,13 @@
 // Complexity: O(sets * items) per start, and the moves of the walks.
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "allot/solve.h"
+#include "solve/throughput/cover_set.h"
 #include "solve/throughput/pipeline_model.h"
 
 namespace allot {
-
-struct CoverSet {
-  std::size_t pool;
-  std::vector<std::uint32_t> items;
-  double weight;
-};
 
 // True when a better plan was reported.
 bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, const Budget& budget,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 
 namespace allot {
@@ -180,6 +181,7 @@ PriceDiagram::PriceDiagram(const PipelineModel& model, std::size_t pool, std::sp
   without.resize(layer_begin.back());
   with.resize(layer_begin.back());
   prune(limit);
+  listWays();
 }
 
 void PriceDiagram::prune(double limit) {
@@ -196,6 +198,22 @@ void PriceDiagram::prune(double limit) {
       least_after[node] = std::min(least_after[node], after);
     }
   }
+}
+
+void PriceDiagram::listWays() {
+  way_begin_.assign(nodeCount() + 1, 0);
+  const auto eachArc = [&](auto visit) {
+    for (std::uint32_t node = 0; node < nodeCount(); ++node) {
+      if (without[node].to >= 0) visit(without[node], WayIn{node, false, without[node].cost});
+      if (with[node].to >= 0) visit(with[node], WayIn{node, true, with[node].cost});
+    }
+  };
+  eachArc([&](const PriceArc& arc, const WayIn&) { ++way_begin_[static_cast<std::size_t>(arc.to) + 1]; });
+  std::partial_sum(way_begin_.begin(), way_begin_.end(), way_begin_.begin());
+  ways_.resize(way_begin_.back());
+  std::vector<std::uint32_t> place(way_begin_.begin(), way_begin_.end() - 1);
+  eachArc(
+      [&](const PriceArc& arc, const WayIn& way) { ways_[place[static_cast<std::size_t>(arc.to)]++] = way; });
 }
 
 std::size_t PriceDiagram::width() const {

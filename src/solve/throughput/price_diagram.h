@@ -34,6 +34,14 @@ class PriceDiagram {
   std::vector<std::uint32_t> layer_begin;         // layers + 1 entries and the end: nodes of layer i
   std::vector<PriceArc> without, with;            // by node: the layer's item is left out, or taken
   std::vector<double> least_before, least_after;  // by node: cheapest way from the root, to the end
+  struct WayIn {
+    std::uint32_t parent;
+    bool takes;  // the item of the parent's layer
+    double cost;
+  };
+  std::span<const WayIn> waysInto(std::size_t node) const {
+    return std::span(ways_).subspan(way_begin_[node], way_begin_[node + 1] - way_begin_[node]);
+  }
 
   std::size_t layers() const { return item.size(); }
   std::size_t nodeCount() const { return without.size(); }
@@ -42,7 +50,11 @@ class PriceDiagram {
   double leastWith(std::size_t layer) const;
 
  private:
+  std::vector<std::uint32_t> way_begin_;  // by node: its first in ways_
+  std::vector<WayIn> ways_;
+
   void prune(double limit);
+  void listWays();
 };
 
 }  // namespace allot

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "solve/throughput/cover_set.h"
 #include "solve/throughput/pipeline_model.h"
-#include "solve/throughput/price_cover.h"
 
 namespace allot {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace allot {
 namespace {
@@ -56,23 +55,8 @@ PriceSweep::PriceSweep(const PriceDiagram& diagram)
     : diagram_(diagram),
       stride_(std::max<std::size_t>(
           1, static_cast<std::size_t>(std::sqrt(static_cast<double>(diagram.layers()))))),
-      way_begin_(diagram.nodeCount() + 1, 0),
       kept_(diagram.layers() / stride_ + 1),
-      between_(std::max<std::size_t>(stride_, 2)) {
-  const auto eachArc = [&](auto visit) {
-    for (std::uint32_t node = 0; node < diagram.nodeCount(); ++node) {
-      if (diagram.without[node].to >= 0)
-        visit(diagram.without[node], WayIn{node, false, diagram.without[node].cost});
-      if (diagram.with[node].to >= 0) visit(diagram.with[node], WayIn{node, true, diagram.with[node].cost});
-    }
-  };
-  eachArc([&](const PriceArc& arc, const WayIn&) { ++way_begin_[static_cast<std::size_t>(arc.to) + 1]; });
-  std::partial_sum(way_begin_.begin(), way_begin_.end(), way_begin_.begin());
-  ways_.resize(way_begin_.back());
-  std::vector<std::uint32_t> place(way_begin_.begin(), way_begin_.end() - 1);
-  eachArc(
-      [&](const PriceArc& arc, const WayIn& way) { ways_[place[static_cast<std::size_t>(arc.to)]++] = way; });
-}
+      between_(std::max<std::size_t>(stride_, 2)) {}
 
 // For each node, an upper bound on the prize that the rest of a path can add: for any price of load, the best
 // path by prize less paid load plus the price of all the load that is left.
@@ -117,7 +101,7 @@ void PriceSweep::setRows(std::size_t layer) {
   std::size_t size = 0;
   for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
     Range range{cap_, -1};
-    for (const WayIn& way : waysInto(node)) {
+    for (const WayIn& way : diagram_.waysInto(node)) {
       const Row& parent = rows_[way.parent];
       if (parent.size == 0) continue;
       range.first = std::min(range.first, parent.low + std::int64_t{gain(way, layer - 1)});
@@ -152,7 +136,7 @@ void PriceSweep::narrowRows(std::size_t begin, std::size_t end, std::span<const 
     for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
       const Range range = wanted[node - base];
       if (range.last < 0) continue;
-      for (const WayIn& way : waysInto(node)) {
+      for (const WayIn& way : diagram_.waysInto(node)) {
         const std::int64_t less = gain(way, layer - 1);
         // Several prizes lead to the cap.
         want(way.parent,
@@ -203,7 +187,7 @@ void PriceSweep::spread(std::size_t layer) {
     const Row& row = rows_[node];
     if (row.size == 0) continue;
     bool fresh = true;
-    for (const WayIn& way : waysInto(node)) {
+    for (const WayIn& way : diagram_.waysInto(node)) {
       if (rows_[way.parent].size == 0) continue;
       follow(way, layer, row, fresh);
       fresh = false;
@@ -267,7 +251,7 @@ void PriceSweep::stepBack(std::size_t layer, Walk& walk, double slack, Random* r
   Walk chosen;
   bool chosen_takes = false;
   std::uint32_t ways = 0;
-  for (const WayIn& way : waysInto(walk.node)) {
+  for (const WayIn& way : diagram_.waysInto(walk.node)) {
     const Row& parent = rows_[way.parent];
     const std::uint32_t less = gain(way, layer);
     if (parent.size == 0 || (walk.prize < less && walk.prize != cap_)) continue;

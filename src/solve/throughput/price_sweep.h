@@ -82,11 +82,7 @@ class PriceSweep {
     std::uint32_t low = 0, size = 0;
     std::int64_t last() const { return std::int64_t{low} + size - 1; }
   };
-  struct WayIn {
-    std::uint32_t parent;
-    bool takes;  // the item of the parent's layer
-    double cost;
-  };
+  using WayIn = PriceDiagram::WayIn;
   // Where the way back of a wish stands.
   struct Walk {
     std::size_t node = 0;
@@ -96,9 +92,7 @@ class PriceSweep {
   };
 
   const PriceDiagram& diagram_;
-  std::size_t stride_;                    // between layers that are kept
-  std::vector<std::uint32_t> way_begin_;  // by node: its first in ways_
-  std::vector<WayIn> ways_;
+  std::size_t stride_;                // between layers that are kept
   std::vector<std::uint32_t> prize_;  // by layer
   std::uint32_t need_ = 0, cap_ = 0;
   std::size_t entries_ = 0;
@@ -112,9 +106,6 @@ class PriceSweep {
   std::size_t cycle_ = 2;
   LeastLoads least_;
 
-  std::span<const WayIn> waysInto(std::size_t node) const {
-    return std::span(ways_).subspan(way_begin_[node], way_begin_[node + 1] - way_begin_[node]);
-  }
   std::uint32_t gain(const WayIn& way, std::size_t layer) const { return way.takes ? prize_[layer] : 0; }
   Table& table(std::size_t layer) {
     return layer % stride_ == 0 ? kept_[layer / stride_] : between_[layer % cycle_];

@@ -19,7 +19,7 @@
 
 #include "allot/solve.h"
 #include "base/random.h"
-#include "solve/throughput/chain_crew.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/pipeline_model.h"
 
 namespace allot {
