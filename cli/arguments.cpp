@@ -134,7 +134,7 @@ std::optional<int> parseArguments(int argc, char** argv, Arguments& arguments) {
       files->expected(static_cast<int>(verb.least),
                       verb.most == 0 ? CLI::detail::expected_max_vector_size : static_cast<int>(verb.most));
     }
-    // Those of the verb that is named only: to make all of them takes longer than to load the program.
+    // Those of the verb that is named only: to make all of them takes as long as to load the program.
     sub->preparse_callback([&, sub](std::size_t) {
       addCommandOptions(*sub, verb.families, arguments);
       addLibraryOptions(*sub, verb, values);
