@@ -1,14 +1,13 @@
 // Threads that share walks: whole ones by number, and parts of a long one when a thread has nothing to do.
-// Whatever can be numbered may stand for a walk: the proof of packing_bound.h shares sweeps.
+// Whatever can be numbered may stand for a walk.
 //
 // Problem: the walks of one level differ in length by orders of magnitude, and often there is only one.
 // Levels are many, and some take less time than it takes to wake a thread. Method: a level begins on the
 // caller's thread; the others are called once it has taken a while. A walker that sees `hungry` hands over
 // what it has not looked at yet near the root of its tree. Threads start when the crew has worked for some
 // milliseconds, or is about to, live as long as it does, and look out for work for a moment before they
-// sleep. Guarantee:
-// `run` returns when all walks and all their parts are done. Which thread does what is left to chance, so
-// results must not depend on it.
+// sleep. Guarantee: `run` returns when all walks and all their parts are done. Which thread does what is left
+// to chance, so results must not depend on it.
 #pragma once
 
 #include <algorithm>

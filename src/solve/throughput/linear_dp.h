@@ -7,8 +7,8 @@
 //   so far; then orders that keep the stages of the best plan and re-order their insides, while that helps.
 // Guarantee: heuristic; each split is the best of its order up to the cells of a long line. Feasible for
 //   every contiguity, since consecutive parts are a chain.
-// Complexity: about a dozen splits, up to fifty of small models while they help. Time out: the plans reported
-// so far stand.
+// Complexity: about a dozen splits, up to fifty of small models while they help; with little patience only
+// the first one or five. Time out: the plans reported so far stand.
 #pragma once
 
 #include <span>
