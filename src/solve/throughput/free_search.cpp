@@ -20,7 +20,6 @@ constexpr std::size_t kElites = 8;
 constexpr double kSame = 1e-12;                                   // values closer than this are one elite
 constexpr std::uint64_t kMostMoves = 800'000;                     // of a walk
 constexpr std::uint64_t kFirstPerItem = 30, kFirstMoves = 5'000;  // of one in haste
-constexpr std::uint64_t kPolish = 2;                              // probes of a polish per move of its walk
 constexpr double kIdleMovesPerItem = 1e5, kMostIdleMoves = 3e7;   // without a better plan, until it gives up
 constexpr std::uint64_t kLeastMoves = 100;  // a walk shorter than this is not worth its start
 constexpr double kGrowth = 1.3;             // of a walk's moves
@@ -213,7 +212,7 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
     if (stale() || budget_.stopped() || progress_.done() || budget_.elapsedSeconds() >= deadline) return true;
     if (moves_end == 0) return false;
     const std::uint64_t left = moves_end > moves_made_ ? moves_end - moves_made_ : 0;
-    const std::uint64_t share = left / (kUnderWay * (1 + kPolish));
+    const std::uint64_t share = left / (kUnderWay * (1 + kProbesPerMove));
     if (share < kLeastMoves && (next_ > 0 || share == 0)) return true;
     walk_moves_ = std::min(walk_moves_, share);
     return false;
@@ -236,7 +235,7 @@ bool FreeSearch::improve(double seconds, std::uint64_t moves) {
       journey.outcome = walkFree(ground_, journey.walk, budget_);
       journey.probes =
           journey.outcome.value < journey.near
-              ? polishFree(ground_, journey.outcome, kPolish * journey.walk.moves, budget_, deadline)
+              ? polishFree(ground_, journey.outcome, kProbesPerMove * journey.walk.moves, budget_, deadline)
               : 0;
       lock.lock();
       journey.state = Journey::kDone;

@@ -18,6 +18,8 @@ namespace allot {
 
 // Assignments above the best by less than this part are worth polishing.
 inline constexpr double kNear = 4e-3;
+// Probes of a polish, per move of the walk before it.
+inline constexpr std::uint64_t kProbesPerMove = 2;
 
 // Changes `outcome` to what the chains reach before `deadline` (seconds of the budget's clock); returns the
 // probes made.

@@ -201,19 +201,21 @@ void PriceDiagram::prune(double limit) {
 }
 
 void PriceDiagram::listWays() {
-  way_begin_.assign(nodeCount() + 1, 0);
+  std::vector<std::uint32_t>& begin = ways_in.begin;
+  begin.assign(nodeCount() + 1, 0);
   const auto eachArc = [&](auto visit) {
     for (std::uint32_t node = 0; node < nodeCount(); ++node) {
       if (without[node].to >= 0) visit(without[node], WayIn{node, false, without[node].cost});
       if (with[node].to >= 0) visit(with[node], WayIn{node, true, with[node].cost});
     }
   };
-  eachArc([&](const PriceArc& arc, const WayIn&) { ++way_begin_[static_cast<std::size_t>(arc.to) + 1]; });
-  std::partial_sum(way_begin_.begin(), way_begin_.end(), way_begin_.begin());
-  ways_.resize(way_begin_.back());
-  std::vector<std::uint32_t> place(way_begin_.begin(), way_begin_.end() - 1);
-  eachArc(
-      [&](const PriceArc& arc, const WayIn& way) { ways_[place[static_cast<std::size_t>(arc.to)]++] = way; });
+  eachArc([&](const PriceArc& arc, const WayIn&) { ++begin[static_cast<std::size_t>(arc.to) + 1]; });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  ways_in.items.resize(begin.back());
+  std::vector<std::uint32_t> place(begin.begin(), begin.end() - 1);
+  eachArc([&](const PriceArc& arc, const WayIn& way) {
+    ways_in.items[place[static_cast<std::size_t>(arc.to)]++] = way;
+  });
 }
 
 std::size_t PriceDiagram::width() const {

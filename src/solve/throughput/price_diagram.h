@@ -39,9 +39,7 @@ class PriceDiagram {
     bool takes;  // the item of the parent's layer
     double cost;
   };
-  std::span<const WayIn> waysInto(std::size_t node) const {
-    return std::span(ways_).subspan(way_begin_[node], way_begin_[node + 1] - way_begin_[node]);
-  }
+  Csr<WayIn> ways_in;  // by node
 
   std::size_t layers() const { return item.size(); }
   std::size_t nodeCount() const { return without.size(); }
@@ -50,9 +48,6 @@ class PriceDiagram {
   double leastWith(std::size_t layer) const;
 
  private:
-  std::vector<std::uint32_t> way_begin_;  // by node: its first in ways_
-  std::vector<WayIn> ways_;
-
   void prune(double limit);
   void listWays();
 };

@@ -101,7 +101,7 @@ void PriceSweep::setRows(std::size_t layer) {
   std::size_t size = 0;
   for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
     Range range{cap_, -1};
-    for (const WayIn& way : diagram_.waysInto(node)) {
+    for (const WayIn& way : diagram_.ways_in[node]) {
       const Row& parent = rows_[way.parent];
       if (parent.size == 0) continue;
       range.first = std::min(range.first, parent.low + std::int64_t{gain(way, layer - 1)});
@@ -136,7 +136,7 @@ void PriceSweep::narrowRows(std::size_t begin, std::size_t end, std::span<const 
     for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
       const Range range = wanted[node - base];
       if (range.last < 0) continue;
-      for (const WayIn& way : diagram_.waysInto(node)) {
+      for (const WayIn& way : diagram_.ways_in[node]) {
         const std::int64_t less = gain(way, layer - 1);
         // Several prizes lead to the cap.
         want(way.parent,
@@ -187,7 +187,7 @@ void PriceSweep::spread(std::size_t layer) {
     const Row& row = rows_[node];
     if (row.size == 0) continue;
     bool fresh = true;
-    for (const WayIn& way : diagram_.waysInto(node)) {
+    for (const WayIn& way : diagram_.ways_in[node]) {
       if (rows_[way.parent].size == 0) continue;
       follow(way, layer, row, fresh);
       fresh = false;
@@ -251,7 +251,7 @@ void PriceSweep::stepBack(std::size_t layer, Walk& walk, double slack, Random* r
   Walk chosen;
   bool chosen_takes = false;
   std::uint32_t ways = 0;
-  for (const WayIn& way : diagram_.waysInto(walk.node)) {
+  for (const WayIn& way : diagram_.ways_in[walk.node]) {
     const Row& parent = rows_[way.parent];
     const std::uint32_t less = gain(way, layer);
     if (parent.size == 0 || (walk.prize < less && walk.prize != cap_)) continue;
