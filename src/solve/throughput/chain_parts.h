@@ -12,10 +12,13 @@
 
 namespace allot {
 
+class ChainRivals;
+
 // What all threads of a run share.
 struct ChainShared {
   const Budget& budget;
   IdealTable& table;
+  const ChainRivals& rivals;
   WalkCrew& crew;
   std::uint64_t max_pairs;
   bool any;                       // any chain below the cut-off will do

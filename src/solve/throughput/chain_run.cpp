@@ -3,8 +3,11 @@
 #include <deque>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <tuple>
+#include <utility>
 
+#include "solve/throughput/chain_rivals.h"
 #include "solve/throughput/chain_search.h"
 #include "solve/throughput/chain_walker.h"
 
@@ -26,38 +29,39 @@ class ChainRun {
         limits_(limits),
         table_(search.packing_.words, search.states_, budget.memory_bytes / 2),
         crew_(crew),
-        shared_{budget, table_, crew_, limits.max_pairs, limits.any},
-        levels_(search.model_.itemCount() + 1),
+        rivals_(search, table_, limits.any),
+        shared_{budget, table_, rivals_, crew_, limits.max_pairs, limits.any},
+        waiting_(search.model_.problem->deviceCount() + 1),
         cutoff_(limits.cutoff) {
     for (std::uint32_t t = 0; t < std::max(1u, budget.threads); ++t) walkers_.emplace_back(search, shared_);
   }
 
   ChainOutcome run() {
-    const std::size_t n = search_.model_.itemCount();
     bool is_new = false;
     const std::vector<std::uint64_t> empty(search_.packing_.words, 0);
-    levels_[0].push_back(table_.insert(empty.data(), is_new));
+    rivals_.enter(search_.segments_.front());
+    table_.insert(empty.data(), is_new);
     table_.lower(0, 0, 0);
+    reach(0, 0);
+    rivals_.sortNew();
     ChainOutcome outcome;
-    std::size_t s = 0;  // segment
-    for (std::size_t level = 0; level < n; ++level) {
-      const std::uint32_t barrier = search_.segments_[s].barrier;
-      const bool at_barrier = barrier != kNoBarrier && search_.position_[barrier] == level;
-      const bool whole = walkLevel(level, search_.segments_[s]) &&
-                         (!at_barrier || leaveBarrier(barrier, search_.segments_[++s]));
+    for (std::size_t s = 0; s < search_.segments_.size(); ++s) {
+      const ChainSegment& segment = search_.segments_[s];
+      // Whatever leads to a state has fewer stages, or ends in a segment before.
+      bool whole = true;
+      for (std::size_t stages = 0; whole && stages < waiting_.size(); ++stages)
+        whole = walkAll(std::exchange(waiting_[stages], {}), segment);
+      whole =
+          whole && (segment.barrier == kNoBarrier || leaveBarrier(segment.barrier, search_.segments_[s + 1]));
       outcome.pairs = pairs_;
       if (!whole) return outcome;
-      // A finished chain lowers the cut-off for the rest.
-      if (!levels_[n].empty()) cutoff_ = std::min(cutoff_, best().second);
-      std::vector<std::uint32_t>().swap(levels_[level]);
     }
     outcome.complete = true;
     outcome.ideals = table_.size();
-    if (levels_[n].empty()) return outcome;
     const auto [state, value] = best();
     if (!(value < limits_.cutoff)) return outcome;
     outcome.value = value;
-    outcome.found = trace(levels_[n].front(), state, value, outcome);
+    outcome.found = trace(*whole_, state, value, outcome);
     // Rounding hid the way back: then nothing is known.
     outcome.complete = outcome.found;
     return outcome;
@@ -72,8 +76,13 @@ class ChainRun {
   const ChainLimits& limits_;
   IdealTable table_;
   WalkCrew& crew_;
+  ChainRivals rivals_;
   ChainShared shared_;
-  std::vector<std::vector<std::uint32_t>> levels_;  // ideals by number of items
+  struct Waiting {
+    std::uint32_t ideal, state;
+  };
+  std::vector<std::vector<Waiting>> waiting_;  // by number of stages: states to walk from in the segment
+  std::optional<std::uint32_t> whole_;         // the ideal of all items, once it is reached
   double cutoff_;
   std::deque<Walker> walkers_;
   std::uint64_t pairs_ = 0;
@@ -82,25 +91,31 @@ class ChainRun {
 
   std::pair<std::uint32_t, double> best() const {
     std::pair<std::uint32_t, double> least{0, kInfinity};
-    for (std::uint32_t s = 0; s < search_.states_; ++s) {
-      const double value = table_.value(levels_.back().front(), s);
+    for (std::uint32_t s = 0; whole_ && s < search_.states_; ++s) {
+      const double value = table_.value(*whole_, s);
       if (value < least.second) least = {s, value};
     }
     return least;
   }
 
-  // States of the ideal below the cut-off that no other one with fewer devices and no larger value covers.
-  std::vector<Entry> entriesOf(std::uint32_t ideal) const {
+  // Of these states of an ideal those below the cut-off that no other one with fewer devices and no larger
+  // value covers.
+  std::vector<Entry> entriesOf(std::span<const Waiting> states) const {
     std::vector<Entry> entries;
-    for (std::uint32_t s = 0; s < search_.states_; ++s) {
-      const double value = table_.value(ideal, s);
+    for (const Waiting& waiting : states) {
+      const double value = table_.value(waiting.ideal, waiting.state);
       if (!(value < cutoff_)) continue;
-      const bool covered = std::any_of(entries.begin(), entries.end(), [&](const Entry& e) {
-        return e.value <= value && search_.covers(e.state, s);
-      });
-      if (!covered) entries.push_back({s, value});
+      bool covered = false;
+      for (std::uint32_t s = 0; s < waiting.state && !covered; ++s)
+        covered = search_.covers(s, waiting.state) && table_.value(waiting.ideal, s) <= value;
+      if (!covered) entries.push_back({waiting.state, value});
     }
     return entries;
+  }
+
+  void reach(std::uint32_t ideal, std::uint32_t state) {
+    waiting_[search_.stagesOf(state)].push_back({ideal, state});
+    rivals_.add(ideal, state);
   }
 
   // Gives tasks 0 .. n-1 to the walkers until all are done; false when out of time, pairs or memory.
@@ -116,9 +131,15 @@ class ChainRun {
         task(walkers_[worker], i);
       });
       for (Walker& walker : walkers_) {
-        for (const auto& added : walker.added) levels_[added.items].push_back(added.ideal);
-        walker.added.clear();
+        for (const auto& reached : walker.reached) {
+          if (reached.items == search_.model_.itemCount())
+            whole_ = reached.ideal;
+          else
+            reach(reached.ideal, reached.state);
+        }
+        walker.reached.clear();
       }
+      rivals_.sortNew();
       if (shared_.stop) return false;
       if (!shared_.full) break;
       // Offers only ever lower values, so all can simply be done again in a larger table.
@@ -129,14 +150,25 @@ class ChainRun {
       pairs_ += walker.pairs;
       walker.pairs = 0;
     }
+    // A finished chain lowers the cut-off for the rest.
+    cutoff_ = std::min(cutoff_, best().second);
     return pairs_ <= limits_.max_pairs;
   }
 
-  bool walkLevel(std::size_t level, const ChainSegment& segment) {
-    const std::vector<std::uint32_t> sources = std::move(levels_[level]);
+  // From all these states.
+  bool walkAll(std::vector<Waiting> states, const ChainSegment& segment) {
+    std::sort(states.begin(), states.end(), [](const Waiting& a, const Waiting& b) {
+      return std::tie(a.ideal, a.state) < std::tie(b.ideal, b.state);
+    });
+    std::vector<std::span<const Waiting>> sources;
+    for (std::size_t i = 0, end = 0; i < states.size(); i = end) {
+      while (end < states.size() && states[end].ideal == states[i].ideal) ++end;
+      sources.push_back({&states[i], end - i});
+    }
     return share(sources.size(), [&](Walker& walker, std::size_t i) {
       const std::vector<Entry> entries = entriesOf(sources[i]);
-      return entries.empty() || walker.walk(sources[i], entries, segment, cutoff_, limits_.forward_cutoff);
+      return entries.empty() ||
+             walker.walk(sources[i].front().ideal, entries, segment, cutoff_, limits_.forward_cutoff);
     });
   }
 
@@ -147,6 +179,7 @@ class ChainRun {
       arrivals.insert(arrivals.end(), walker.arrivals.begin(), walker.arrivals.end());
       walker.arrivals.clear();
     }
+    rivals_.enter(segment);
     std::vector<std::vector<Arrival>> by_option(search_.options_.size());
     for (Arrival& arrival : unbeaten(arrivals)) by_option[arrival.option].push_back(arrival);
     std::erase_if(by_option, [](const auto& list) { return list.empty(); });

@@ -178,10 +178,14 @@ void ChainSearch::sumNeeds() {
   need_words_ = (n + 63) / 64;
   needs_.assign(n * need_words_, 0);
   group_work_.assign(need_words_ * 16 * 16 * kY, 0);
+  group_seconds_.assign(model_.poolCount() * need_words_ * 16 * 16, 0);
   for (std::size_t v = 0; v < n; ++v) {
     for (std::size_t set = 0; set < 16; ++set) {
       if ((set >> v % 4 & 1) == 0) continue;
       for (std::size_t y = 0; y < kY; ++y) group_work_[(v / 4 * 16 + set) * kY + y] += window_.work(v, y);
+      for (std::size_t k = 0; k < model_.poolCount(); ++k) {
+        if (model_.runs(v, k)) group_seconds_[(k * need_words_ * 16 + v / 4) * 16 + set] += model_.time(v, k);
+      }
     }
   }
   std::vector<std::uint32_t> stack;
@@ -254,6 +258,8 @@ void ChainSearch::listNets() {
       segment_of[order_[i]] = s;
     // The barrier before it is among the items of a stage that has arrived there.
     for (std::uint32_t i = segment.first == 0 ? 0 : segment.first - 1; i < end; ++i) {
+      segment.first_word = std::min<std::size_t>(segment.first_word, order_[i] / 64);
+      segment.last_word = std::max<std::size_t>(segment.last_word, order_[i] / 64);
       const IdealPacking::Place& place = packing_.places[order_[i]];
       const auto run = std::find_if(segment.runs.begin(), segment.runs.end(),
                                     [&](const ChainSegment::Run& r) { return r.chain == place.chain; });
@@ -263,8 +269,13 @@ void ChainSearch::listNets() {
         segment.runs.push_back({place.chain, place.position + 1});
     }
   }
-  for (std::uint32_t e = 0; e < model_.netCount(); ++e)
-    segments_[segment_of[lastOf(model_.net_items[e])]].nets.push_back(e);
+  for (ChainSegment& segment : segments_) segment.most_transfer.assign(model_.poolCount(), 0);
+  for (std::uint32_t e = 0; e < model_.netCount(); ++e) {
+    ChainSegment& segment = segments_[segment_of[lastOf(model_.net_items[e])]];
+    segment.nets.push_back(e);
+    for (std::size_t k = 0; k < model_.poolCount(); ++k)
+      segment.most_transfer[k] += std::max(model_.cost(e, k, true), model_.cost(e, k, false));
+  }
   for (std::uint32_t t = 0; t < model_.stash_bytes.size(); ++t) {
     const std::uint32_t last = lastOf(model_.stash_readers[t]);
     // With a barrier as its only reader it is ahead of the barrier.
@@ -294,15 +305,30 @@ void ChainSearch::findGifts() {
   const std::size_t n = model_.itemCount(), pools = model_.poolCount();
   most_added_ = model_.seconds;
   always_gift_.assign(n, 1);
-  for (std::size_t v = 0; v < n; ++v) {
+  for (std::uint32_t v = 0; v < n; ++v) {
     for (std::size_t k = 0; k < pools; ++k) {
-      double nets = 0;
-      for (const std::uint32_t e : model_.item_nets[v])
-        nets += std::max(model_.cost(e, k, true), model_.cost(e, k, false));
+      double nets = 0, saved = overlap_sum_ ? model_.time(v, k) : 0;
+      for (const std::uint32_t e : model_.item_nets[v]) {
+        const double send = model_.cost(e, k, true), receive = model_.cost(e, k, false);
+        nets += std::max(send, receive);
+        saved += leastSaved(e, v, send, receive);
+      }
       most_added_[v * pools + k] += nets;
-      if (nets > (overlap_sum_ ? model_.time(v, k) : 0)) always_gift_[v] = 0;
+      if (model_.runs(v, k) && saved < 0) always_gift_[v] = 0;
     }
   }
+}
+
+double ChainSearch::leastSaved(std::uint32_t net, std::uint32_t v, double send, double receive) const {
+  const auto ends = model_.net_items[net];
+  const bool sends = model_.net_producer[net] == v;
+  // Ends that are placed by the time that v can be.
+  const auto settled = static_cast<std::size_t>(std::count_if(ends.begin(), ends.end(), [&](std::uint32_t w) {
+    return w != v && (needs_[w * need_words_ + v / 64] >> v % 64 & 1) != 0;
+  }));
+  if (settled + 1 == ends.size()) return sends ? send : receive;
+  if (settled == 0) return -std::max(send, receive);
+  return sends ? -std::max(0.0, receive - send) : 0;
 }
 
 void ChainSearch::sumChains() {
@@ -310,7 +336,9 @@ void ChainSearch::sumChains() {
   work_figure_ = pools * parts;
   resident_figure_ = work_figure_ + CapacityWindow::kMost;
   blocked_figure_ = resident_figure_ + 3;
-  figures_ = blocked_figure_ + pools;
+  nets_figure_ = blocked_figure_ + pools;
+  figures_ = nets_figure_ + pools;
+  all_resident_ = std::accumulate(model_.resident.begin(), model_.resident.end(), 0.0);
   for (const auto& chain : packing_.chains) {
     auto& sums = chain_sums_.emplace_back(figures_, 0.0);
     sums.reserve((chain.size() + 1) * figures_);
@@ -318,6 +346,8 @@ void ChainSearch::sumChains() {
       sums.insert(sums.end(), sums.end() - static_cast<std::ptrdiff_t>(figures_), sums.end());
       double* here = sums.data() + sums.size() - figures_;
       for (std::size_t k = 0; k < pools; ++k) {
+        for (const std::uint32_t e : model_.item_nets[v])
+          here[nets_figure_ + k] += std::max(model_.cost(e, k, true), model_.cost(e, k, false));
         if (!model_.runs(v, k)) {
           ++here[blocked_figure_ + k];
           continue;

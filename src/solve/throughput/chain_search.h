@@ -13,7 +13,8 @@
 // exceed what the cut-off allows, and a state is dropped when the work left does not fit the devices left
 // ("window"). When any chain below the cut-off will do, a stage is also dropped when it could take one more
 // item that is a gift: no stage before it would be the worse for it (growing_stage.h). That leaves few: the
-// stages that are as full as can be. Items that every other one precedes or follows cut the walks short
+// stages that are as full as can be. A walk turns back where what it can still take does not fill the stage
+// so far, and where another ideal reached in the same state does as well (chain_rivals.h). Items that every other one precedes or follows cut the walks short
 // (chain_walker.h). All tests only drop chains that cannot end below the cut-off. Guarantee: `complete` with
 // a value: that value is the least of all chains below the cut-off (`any`: of some chain). `complete`
 // without: no chain is below it. Where the model is not exact (by-link), values are of its lower loads, so
@@ -57,8 +58,10 @@ struct ChainSegment {
   std::uint32_t first = 0;             // position of the first item behind the barrier before it
   std::uint32_t barrier = kNoBarrier;  // the item at its end
   std::vector<Run> runs;               // chains with items here or at the barrier before it
-  std::vector<std::uint32_t> nets;     // that end here or at the barrier at its end
-  std::vector<std::uint32_t> stashes;  // the same
+  std::size_t first_word = SIZE_MAX, last_word = 0;  // of the bits of its items
+  std::vector<std::uint32_t> nets;                   // that end here or at the barrier at its end
+  std::vector<double> most_transfer;                 // by pool: what these nets cost when all are cut
+  std::vector<std::uint32_t> stashes;                // the same
 };
 
 struct ChainLimits {
@@ -104,6 +107,8 @@ class ChainSearch {
   friend class ChainWorth;
   template <std::size_t>
   friend class ChainRun;
+  friend class ChainRivals;
+  friend class RivalCount;
 
   const PipelineModel& model_;
   std::vector<std::uint32_t> counts_;
@@ -135,12 +140,14 @@ class ChainSearch {
   std::size_t need_words_ = 0;
   std::vector<std::uint64_t> needs_;  // [item * words]: bits of all that needs the item, itself among them
   // Sums of the first items of each chain: compute by pool and part, work by y, resident bytes, weights and
-  // how many train, how many may not run by pool.
-  std::size_t figures_ = 0, work_figure_ = 0, resident_figure_ = 0, blocked_figure_ = 0;
+  // how many train, how many may not run by pool, what all their nets cost by pool.
+  std::size_t figures_ = 0, work_figure_ = 0, resident_figure_ = 0, blocked_figure_ = 0, nets_figure_ = 0;
+  double all_resident_ = 0;
   std::vector<std::vector<double>> chain_sums_;  // [chain][items held * figures]
-  std::vector<double> group_work_;  // [(item / 4 * 16 + set) * kMost + y]: work of a set of four items
-  std::vector<double> without_;     // [item * kMost + y]: work of all that does not need the item
-  std::vector<double> slack_;       // by y: rounding of work sums
+  std::vector<double> group_work_;     // [(item / 4 * 16 + set) * kMost + y]: work of a set of four items
+  std::vector<double> group_seconds_;  // [(pool * words * 16 + item / 4) * 16 + set]: their time on the pool
+  std::vector<double> without_;        // [item * kMost + y]: work of all that does not need the item
+  std::vector<double> slack_;          // by y: rounding of work sums
 
   void makeOptions();
   void makeStates();
@@ -150,6 +157,8 @@ class ChainSearch {
   void listNets();
   void findRoots();
   void findGifts();
+  // The least that the stage of v saves for the net, whatever the stages are, when v goes to a later one.
+  double leastSaved(std::uint32_t net, std::uint32_t v, double send, double receive) const;
   void sumChains();
   const double* chainSums(std::size_t chain, std::uint32_t held) const {
     return &chain_sums_[chain][held * figures_];

@@ -16,6 +16,7 @@
 
 #include "base/walk_crew.h"
 #include "solve/throughput/chain_parts.h"
+#include "solve/throughput/chain_rivals.h"
 #include "solve/throughput/chain_search.h"
 #include "solve/throughput/chain_worth.h"
 #include "solve/throughput/growing_stage.h"
@@ -29,8 +30,8 @@ class alignas(64) ChainWalker {
   using Entry = ChainEntry;
   using Sums = ChainSums<Q>;
   using Arrival = ChainArrival<Q>;
-  struct Added {
-    std::uint32_t ideal, items;
+  struct Reached {
+    std::uint32_t ideal, state, items;
   };
 
   ChainWalker(const ChainSearch& search, ChainShared& shared)
@@ -41,9 +42,11 @@ class alignas(64) ChainWalker {
         is_forced_(search.model_.itemCount()),
         sums_(search.model_.itemCount() + 1),
         lost_((search.model_.itemCount() + 1) * search.need_words_),
-        lost_work_(search.model_.itemCount() + 1) {}
+        lost_work_(search.model_.itemCount() + 1),
+        missed_(search.model_.itemCount() + 1),
+        rivals_(shared.rivals, search.model_.itemCount()) {}
 
-  std::vector<Added> added;       // ideals that this walker reached first
+  std::vector<Reached> reached;   // states of ideals that this walker reached first
   std::vector<Arrival> arrivals;  // at the next barrier
   std::uint64_t pairs = 0;        // of the last level
 
@@ -59,6 +62,7 @@ class alignas(64) ChainWalker {
   bool walk(std::uint32_t ideal, const std::vector<Entry>& entries, const ChainSegment& segment,
             double cutoff, double forward_cutoff) {
     worth_.setCutoff(cutoff, forward_cutoff);
+    rivals_.begin(ideal, entries, cutoff);
     std::copy_n(shared_.table.key(ideal), stage_.key.size(), stage_.key.begin());
     place(segment);
     for (std::uint32_t o = 0; o < search_.options_.size(); ++o) {
@@ -74,6 +78,7 @@ class alignas(64) ChainWalker {
   bool walkFrom(std::uint32_t x, std::span<const Arrival> from, const ChainSegment& segment, double cutoff,
                 double forward_cutoff) {
     worth_.setCutoff(cutoff, forward_cutoff);
+    rivals_.beginWithout();
     search_.keyBefore(x, stage_.key);
     place(segment);
     worth_.chooseOption(from.front().option);
@@ -100,6 +105,13 @@ class alignas(64) ChainWalker {
   Sums grown_;                       // the stage with one more item
   std::vector<std::uint64_t> lost_;  // [depth * words]: items that the stage can no longer hold
   std::vector<Works> lost_work_;     // by depth
+  // What is lost before the barrier: its time on the pool, and the least that an item of it that could have
+  // entered may add to the load.
+  struct Missed {
+    double seconds = 0, least_added = std::numeric_limits<double>::infinity();
+  };
+  std::vector<Missed> missed_;  // by depth
+  RivalCount rivals_;
   std::size_t walk_ = 0;
   const WalkPart* part_ = nullptr;
   static constexpr std::uint64_t kLongWalk = 64;  // steps after which it pays to share a walk
@@ -125,13 +137,14 @@ class alignas(64) ChainWalker {
   // Makes the stages of one option. `arrived`: they start with x, what comes before it being in the steps.
   bool walkOption(bool arrived, std::uint32_t x) {
     stage_.choosePool(worth_.pool());
-    worth_.prepare();
+    worth_.prepare(*segment_, shared_.any);
     if (stage_.barrier != kNoBarrier) {
       if (part_ == nullptr) arrive();
       // No stage of use ends before the barrier.
       if (worth_.isNeeded(stage_.barrier)) return true;
     }
     stage_.restart();
+    rivals_.choose(search_.options_[worth_.option()]);
     sums_[0] = {};
     forced_.clear();
     if (arrived) force(x, NetSide::kAhead);
@@ -157,26 +170,35 @@ class alignas(64) ChainWalker {
     stack_.clear();
     std::fill_n(lost_.begin(), search_.need_words_, 0);
     lost_work_[0].fill(0);
+    missed_[0] = {};
     // Whatever needs the barrier stays behind it.
-    if (stage_.barrier != kNoBarrier) lose(stage_.barrier, 0);
+    if (stage_.barrier != kNoBarrier) {
+      std::copy_n(&search_.needs_[stage_.barrier * search_.need_words_], search_.need_words_, lost_.begin());
+      for (std::size_t y = 0; y < kY; ++y)
+        lost_work_[0][y] = search_.window_.total(y) - search_.without_[stage_.barrier * kY + y];
+    }
     if (part_ != nullptr) {
       for (const std::uint32_t chosen : part_->path) {
         for (; at < chosen; ++at) lose(stage_.candidates[at], depth);
         stack_.push_back({at, static_cast<std::uint32_t>(stage_.candidates.size()), true});
         stage_.enter(stage_.candidates[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
+        rivals_.enter(stage_.candidates[at], depth, depth + 1);
         inheritLoss(++depth);
         ++at;
       }
       for (; at < part_->first; ++at) lose(stage_.candidates[at], depth);
     }
     for (;;) {
-      if (at < stage_.candidates.size() && worth_.lossFits(lost_work_[depth])) {
-        if (worth_.isTooMuch(stage_.candidates[at], sums_[depth])) {
+      if (at < stage_.candidates.size() && worth_.lossFits(lost_work_[depth]) &&
+          worth_.canFill(missed_[depth].seconds, missed_[depth].least_added)) {
+        if (worth_.isTooMuch(stage_.candidates[at], sums_[depth]) ||
+            rivals_.meets(stage_.candidates[at], depth)) {
           lose(stage_.candidates[at++], depth);
           continue;
         }
         stack_.push_back({at, static_cast<std::uint32_t>(stage_.candidates.size()), false});
         stage_.enter(stage_.candidates[at], sums_[depth], sums_[depth + 1], NetSide::kBoth);
+        rivals_.enter(stage_.candidates[at], depth, depth + 1);
         ++depth;
         ++pairs;
         if ((++steps_ & 15) == 0) {
@@ -237,7 +259,9 @@ class alignas(64) ChainWalker {
       const std::uint32_t x = search_.order_[i];
       if (x == stage_.barrier) break;
       if (stage_.member[x] || is_forced_[x] || !worth_.isNeeded(x)) continue;
+      if (rivals_.meets(x, 0)) return false;
       force(x, NetSide::kBoth);
+      rivals_.enter(x, 0, 0);
       if (!worth_.alive(sums_[0])) return false;
     }
     return true;
@@ -245,24 +269,34 @@ class alignas(64) ChainWalker {
 
   // What has been left out of the stage is lost to it with all that needs it; the devices behind must do it.
   void inheritLoss(std::size_t depth) {
-    if (!worth_.lossCounts()) return;
-    const std::size_t words = search_.need_words_;
-    std::copy_n(&lost_[(depth - 1) * words], words, &lost_[depth * words]);
+    if (!lossMatters()) return;
+    missed_[depth] = missed_[depth - 1];
+    const std::size_t words = search_.need_words_, first = segment_->first_word;
+    std::copy_n(&lost_[(depth - 1) * words + first], segment_->last_word - first + 1,
+                &lost_[depth * words + first]);
     lost_work_[depth] = lost_work_[depth - 1];
   }
 
+  bool lossMatters() const { return worth_.lossCounts() || worth_.fillCounts(); }
+
   void lose(std::uint32_t v, std::size_t depth) {
-    if (!worth_.lossCounts()) return;
+    if (!lossMatters()) return;
+    Missed& missed = missed_[depth];
+    if (search_.always_gift_[v] != 0)
+      missed.least_added =
+          std::min(missed.least_added, search_.most_added_[v * search_.model_.poolCount() + stage_.pool]);
+    const double* seconds = &search_.group_seconds_[stage_.pool * search_.need_words_ * 16 * 16];
     const std::size_t words = search_.need_words_;
     std::uint64_t* lost = &lost_[depth * words];
     const std::uint64_t* needs = &search_.needs_[v * words];
     Works work = lost_work_[depth];
-    for (std::size_t w = 0; w < words; ++w) {
+    for (std::size_t w = segment_->first_word; w <= segment_->last_word; ++w) {
       const double* group_work = &search_.group_work_[w * 16 * 16 * kY];
       for (std::uint64_t fresh = needs[w] & ~lost[w]; fresh != 0;) {
         const auto group = static_cast<std::size_t>(std::countr_zero(fresh)) / 4;
         const std::size_t set = fresh >> group * 4 & 15;
         for (std::size_t y = 0; y < kY; ++y) work[y] += group_work[(group * 16 + set) * kY + y];
+        missed.seconds += seconds[(w * 16 + group) * 16 + set];
         fresh &= ~(std::uint64_t{15} << group * 4);
       }
       lost[w] |= needs[w];
@@ -305,10 +339,10 @@ class alignas(64) ChainWalker {
           shared_.full = true;
           return false;
         }
-        if (is_new) added.push_back({ideal, stage_.placed + static_cast<std::uint32_t>(items)});
         looked_up = true;
       }
-      shared_.table.lower(ideal, state, value);
+      if (shared_.table.lower(ideal, state, value))
+        reached.push_back({ideal, state, stage_.placed + static_cast<std::uint32_t>(items)});
       return true;
     });
   }

@@ -50,15 +50,23 @@ class ChainWorth {
   }
   bool hasSteps() const { return !steps_.empty(); }
 
-  // All steps are there and the stage is empty.
-  void prepare() {
+  // All steps are there and the stage is empty. `any`: stages of use are as full as can be.
+  void prepare(const ChainSegment& segment, bool any) {
     sortSteps();
     measureRoom();
+    measureFill(segment, any);
   }
 
   // Whether what is left out of the stage can be too much for the devices behind.
   bool lossCounts() const { return loss_counts_; }
   bool lossFits(const Works& lost) const { return !loss_counts_ || fits(lost, allowed_loss_); }
+
+  // Whether a stage that leaves something out must be so full that it does not fit any more.
+  bool fillCounts() const { return fill_counts_; }
+  // Whether it can be, when all that is lost takes so long, and something lost adds so much at most.
+  bool canFill(double lost_seconds, double least_added) const {
+    return !fill_counts_ || most_load_ - lost_seconds + least_added >= cutoff_[0] * (1 - kSpare);
+  }
 
   // Whether a stage without x would leave more work than the devices left can do: it holds nothing that needs
   // x.
@@ -187,6 +195,8 @@ class ChainWorth {
   double busy_limit_ = 0;  // most time that a device may be busy
   Works room_{}, allowed_loss_{};
   bool loss_counts_ = true;
+  double most_load_ = 0;  // of a stage that holds all up to the barrier
+  bool fill_counts_ = false;
 
   // Steps to one state side by side, the lightest first.
   void sortSteps() {
@@ -241,6 +251,17 @@ class ChainWorth {
     loss_counts_ = false;
     for (std::size_t y = 0; y < search_.window_.size(); ++y)
       loss_counts_ = loss_counts_ || search_.window_.total(y) - stage_.placed_work[y] > allowed_loss_[y];
+  }
+
+  void measureFill(const ChainSegment& segment, bool any) {
+    const auto rest = stage_.restOf(segment);
+    double heaviest = 0, resident = 0;
+    for (const Target& target : targets_) heaviest = std::max(heaviest, steps_[target.begin].least);
+    for (const Step& step : steps_) resident = std::max(resident, step.from.sums.resident);
+    most_load_ = heaviest + rest.seconds + segment.most_transfer[stage_.pool];
+    // Where memory may be what keeps an item out, a stage need not be full.
+    fill_counts_ = Q == 1 && any && search_.overlap_sum_ && option_->replicas == 1 &&
+                   search_.model_.stash_bytes.empty() && resident + rest.resident <= option_->memory;
   }
 
   double together(double compute, double transfer) const {

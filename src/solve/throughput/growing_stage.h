@@ -42,6 +42,10 @@ class GrowingStage {
       nets_[e].root = search.net_root_[e];
       nets_[e].owed = search.net_owed_[e];
     }
+    for (std::size_t k = 0; k < model_.poolCount(); ++k) {
+      for (std::size_t e = 0; e < nets_.size(); ++e)
+        all_costs_.push_back({model_.cost(e, k, true), model_.cost(e, k, false)});
+    }
   }
 
   std::vector<std::uint32_t> candidates;  // items that may enter next
@@ -105,7 +109,7 @@ class GrowingStage {
     for (const std::uint32_t e : segment.nets) {
       const Net& net = nets_[e];
       if (net.later > 0 && net.later < net.ends)
-        sums.transfer[net.part] += member[net.producer] != 0 ? net.receive : net.send;
+        sums.transfer[net.part] += member[net.producer] != 0 ? costs_[e].receive : costs_[e].send;
     }
     for (std::size_t q = 0; q < Q; ++q) sums.fixed[q] = sums.transfer[q];
     for (const std::uint32_t t : segment.stashes) {
@@ -114,14 +118,25 @@ class GrowingStage {
     return true;
   }
 
+  // Time on the pool and resident bytes of all items up to the barrier at the end of the segment.
+  struct Rest {
+    double seconds = 0, resident = 0;
+  };
+  Rest restOf(const ChainSegment& segment) const {
+    Rest rest;
+    for (const ChainSegment::Run& run : segment.runs) {
+      const double* end = search_.chainSums(run.chain, run.end);
+      const double* begin = search_.chainSums(run.chain, placed_of_chain_[run.chain]);
+      for (std::size_t q = 0; q < Q; ++q) rest.seconds += end[pool * Q + q] - begin[pool * Q + q];
+      rest.resident += end[search_.resident_figure_] - begin[search_.resident_figure_];
+    }
+    return rest;
+  }
+
   // Costs of nets are those of this pool.
   void choosePool(std::size_t chosen) {
-    if (pool == chosen) return;
     pool = chosen;
-    for (std::size_t e = 0; e < nets_.size(); ++e) {
-      nets_[e].send = model_.cost(e, pool, true);
-      nets_[e].receive = model_.cost(e, pool, false);
-    }
+    costs_ = &all_costs_[pool * nets_.size()];
   }
 
   // Nothing in the stage, all that may be first as candidates.
@@ -152,14 +167,15 @@ class GrowingStage {
         if (is_first != is_root) to.owed += is_root ? -net.owed : net.owed;
       }
       const bool sends = net.producer == v;
+      const NetCost& cost = costs_[e];
       double& transfer = to.transfer[net.part];
       if (net.inside == 0) {
-        transfer += sends ? net.send : net.receive;
-        if (net.later > 0) to.fixed[net.part] += std::min(net.send, net.receive);
+        transfer += sends ? cost.send : cost.receive;
+        if (net.later > 0) to.fixed[net.part] += std::min(cost.send, cost.receive);
       } else if (sends) {
-        transfer += net.send - net.receive;
+        transfer += cost.send - cost.receive;
       }
-      if (++net.inside == net.ends) transfer -= net.send;
+      if (++net.inside == net.ends) transfer -= cost.send;
     }
     for (const std::uint32_t t : model_.item_stashes[v]) {
       if (side == NetSide::kAhead && search_.isStashBehind(t, v)) continue;
@@ -233,12 +249,16 @@ class GrowingStage {
     double owed = 0;           // to be paid for as long as the root is not placed
     std::uint32_t inside = 0;  // ends in the stage
     std::uint32_t later = 0;   // ends in later stages
-    double send = 0, receive = 0;
+  };
+  struct NetCost {
+    double send, receive;
   };
 
   const ChainSearch& search_;
   const PipelineModel& model_;
   std::vector<Net> nets_;
+  std::vector<NetCost> all_costs_;      // [pool * nets + net]
+  const NetCost* costs_ = nullptr;      // of the pool
   std::vector<std::uint32_t> missing_;  // by item: consumers that are neither in the stage nor behind it
   std::vector<std::uint32_t> left_, first_candidates_;  // the same, and the candidates, of an empty stage
   std::vector<std::uint32_t> placed_of_chain_;          // by chain: items in later stages

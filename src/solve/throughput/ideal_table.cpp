@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 
 namespace allot {
 
@@ -33,7 +32,7 @@ IdealPacking::IdealPacking(const Csr<std::uint32_t>& first, std::span<const std:
       places[v].word = word;
       places[v].shift = shift;
     }
-    mask_.push_back((std::uint32_t{1} << bits) - 1);
+    fields_.push_back({word, shift, (std::uint32_t{1} << bits) - 1});
     shift += bits;
   }
   words = word + 1;
@@ -53,7 +52,7 @@ void IdealTable::makeChunk(std::uint32_t index) {
     chunk.keys = std::make_unique<std::uint64_t[]>(kChunk * words_);
     chunk.values = std::make_unique<std::atomic<double>[]>(kChunk * values_);
     for (std::size_t i = 0; i < kChunk * values_; ++i)
-      chunk.values[i].store(std::numeric_limits<double>::infinity(), std::memory_order_relaxed);
+      chunk.values[i].store(kUnreached, std::memory_order_relaxed);
     chunk_count_.fetch_add(1, std::memory_order_release);
   }
 }

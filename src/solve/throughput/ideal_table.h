@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -36,12 +37,15 @@ struct IdealPacking {
 
   // How many items of the chain an ideal holds.
   std::uint32_t held(const std::uint64_t* key, std::size_t chain) const {
-    const Place& place = places[chains[chain].front()];
-    return static_cast<std::uint32_t>(key[place.word] >> place.shift) & mask_[chain];
+    const Field& field = fields_[chain];
+    return static_cast<std::uint32_t>(key[field.word] >> field.shift) & field.mask;
   }
 
  private:
-  std::vector<std::uint32_t> mask_;  // by chain
+  struct Field {
+    std::uint32_t word, shift, mask;
+  };
+  std::vector<Field> fields_;  // by chain
 };
 
 class IdealTable {
@@ -63,15 +67,18 @@ class IdealTable {
   double value(std::uint32_t ideal, std::size_t state) const {
     return cell(ideal, state).load(std::memory_order_relaxed);
   }
-  // Keeps the smaller of the value there and `offer`.
-  void lower(std::uint32_t ideal, std::size_t state, double offer) {
+  // Keeps the smaller of the value there and `offer`; says whether there was none before.
+  bool lower(std::uint32_t ideal, std::size_t state, double offer) {
     std::atomic<double>& here = cell(ideal, state);
     double old = here.load(std::memory_order_relaxed);
-    while (offer < old && !here.compare_exchange_weak(old, offer, std::memory_order_relaxed)) {
+    while (offer < old) {
+      if (here.compare_exchange_weak(old, offer, std::memory_order_relaxed)) return old == kUnreached;
     }
+    return false;
   }
 
  private:
+  static constexpr double kUnreached = std::numeric_limits<double>::infinity();
   static constexpr std::uint32_t kChunk = 256;
   static constexpr std::uint64_t kEmpty = 0, kBusy = UINT64_MAX;
   struct Chunk {
