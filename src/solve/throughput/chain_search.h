@@ -14,12 +14,13 @@
 // ("window"). When any chain below the cut-off will do, a stage is also dropped when it could take one more
 // item that is a gift: no stage before it would be the worse for it (growing_stage.h). That leaves few: the
 // stages that are as full as can be. A walk turns back where what it can still take does not fill the stage
-// so far, and where another ideal reached in the same state does as well (chain_rivals.h). Items that every other one precedes or follows cut the walks short
-// (chain_walker.h). All tests only drop chains that cannot end below the cut-off. Guarantee: `complete` with
-// a value: that value is the least of all chains below the cut-off (`any`: of some chain). `complete`
-// without: no chain is below it. Where the model is not exact (by-link), values are of its lower loads, so
-// the same holds as a bound. The same outcome for any number of threads. Complexity: pairs of reached ideals
-// x states; each step O(nets and edges of one item). When time runs out: not complete, nothing is known.
+// so far, and where another ideal reached in the same state does as well (chain_rivals.h). Items that every
+// other one precedes or follows cut the walks short (chain_walker.h). All tests only drop chains that cannot
+// end below the cut-off. Guarantee: `complete` with a value: that value is the least of all chains below the
+// cut-off (`any`: of some chain). `complete` without: no chain is below it. Where the model is not exact
+// (by-link), values are of its lower loads, so the same holds as a bound. The same outcome for any number of
+// threads. Complexity: pairs of reached ideals x states; each step O(nets and edges of one item). When time
+// runs out: not complete, nothing is known.
 #pragma once
 
 #include <cstdint>
