@@ -102,7 +102,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   for (double expected = 1; center_.ratio == 0 && expected < kMaxExpected; expected *= 2) {
     const Prices start = center_.prices;
     const bool first = center_.priced.pools.empty();
-    if (!price(first ? std::span<const Prices>(starts_) : std::span(&start, 1), target, expected))
+    if (!price(first ? std::span<const Prices>(starts_) : std::span(&start, 1), target, expected, 0))
       return Outcome::kStopped;
   }
   if (refuted(target)) return Outcome::kRefuted;
@@ -156,8 +156,8 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     };
     pull(points[1].item, points[0].item);
     pull(points[1].device, points[0].device);
-    const std::optional<std::size_t> added =
-        price({points.data(), bundle_->blind ? 1 : kPoints}, target, std::max(1.0, promise));
+    const std::optional<std::size_t> added = price({points.data(), bundle_->blind ? 1 : kPoints}, target,
+                                                   std::max(1.0, promise), std::max(1.0, promise) - before);
     if (!added) return Outcome::kStopped;
     if (refuted(target)) return Outcome::kRefuted;
     if (center_.ratio > before + 0.1 * (promise - before)) {

@@ -106,7 +106,7 @@ class PackingBounder {
   double itemBound() const;
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
   bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
-  double resolution(std::size_t pool) const;
+  double resolution(std::size_t pool, double hope) const;
   bool closed(double load) const { return report_.bound >= load * (1 - std::max(budget_.gap, kOptimalGap)); }
   // Where this is true of what is just below a load, the load itself is closed.
   bool refuted(double load) const { return report_.bound >= load * (1 - 3.5 * kPackingRounding); }
@@ -114,12 +114,14 @@ class PackingBounder {
   bool improve();
   void tie(std::size_t groups);
   Outcome refute(double target);
-  Priced wholePrizes(const Prices& prices, double expected) const;
+  Priced wholePrizes(const Prices& prices, double expected, double hope) const;
   void sweepPool(std::size_t pool, const Prices& prices, Sweeper& sweeper, Priced& priced, double limit);
   double refutedBelow(const Priced& priced) const;
   void setCenter(Priced&& priced, double target);
-  // How many sets were new; nothing when the budget ended it.
-  std::optional<std::size_t> price(std::span<const Prices> points, double target, double expected);
+  // `hope`: how much better than the center the prices may be, 0 where nobody knows. How many sets were new;
+  // nothing when the budget ended it.
+  std::optional<std::size_t> price(std::span<const Prices> points, double target, double expected,
+                                   double hope);
 };
 
 }  // namespace allot

@@ -17,12 +17,14 @@ constexpr std::size_t kMaxWidth = 1024, kMaxNodes = 100000;
 constexpr double kSweepEntries = 3e7, kMaxResolution = 8000, kMinResolution = 100;
 constexpr double kHastyResolution = 0.25;
 constexpr double kResolutionPerItem = 100;
+// Prizes made whole are off by a few: that must be little beside what a round hopes to gain.
+constexpr double kResolutionForHope = 80;
 constexpr double kMaxTotalPrize = 1e8;
 constexpr double kPrizeRoom = 1.2;     // prizes are told apart up to this multiple of what is expected
 constexpr double kCheapEntries = 1e5;  // table entries that are spent anyway
 constexpr double kNeededPrize = 0.9;   // of what a device is worth: sets of less do not matter
 constexpr std::uint32_t kSetsPerSweep = 8;
-constexpr double kManyEntries = 1e6;  // that take long enough for threads
+constexpr double kManyEntries = 1e5;  // that take long enough for threads
 
 }  // namespace
 
@@ -84,10 +86,11 @@ bool PackingBounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& 
   return !items.empty() && load <= target * (1 + kPackingRounding) && bundle_->add(pool, items, load);
 }
 
-double PackingBounder::resolution(std::size_t pool) const {
+double PackingBounder::resolution(std::size_t pool, double hope) const {
   const double fine = budget_.patience < 1 ? kHastyResolution : 1;
   const double most =
-      std::min(fine * kMaxResolution, kResolutionPerItem * static_cast<double>(model_.itemCount()));
+      std::min({fine * kMaxResolution, kResolutionPerItem * static_cast<double>(model_.itemCount()),
+                hope > 0 ? kResolutionForHope / hope : kMaxResolution});
   return std::clamp(fine * kSweepEntries / static_cast<double>(diagrams_[pool].nodeCount()), kMinResolution,
                     std::max(kMinResolution, most));
 }
@@ -122,12 +125,12 @@ double PackingBounder::refutedBelow(const Priced& priced) const {
 }
 
 // `expected`: what the items are worth at most, over what the devices are.
-PackingBounder::Priced PackingBounder::wholePrizes(const Prices& prices, double expected) const {
+PackingBounder::Priced PackingBounder::wholePrizes(const Prices& prices, double expected, double hope) const {
   Priced priced;
   priced.scale = kInfinity;
   for (std::size_t k = 0; k < diagrams_.size(); ++k) {
     if (prices.device[k] > 0)
-      priced.scale = std::min(priced.scale, resolution(k) / (prices.device[k] * expected));
+      priced.scale = std::min(priced.scale, resolution(k, hope) / (prices.device[k] * expected));
   }
   // Sums of prizes stay far from the ends of their types whatever the prices are.
   const double sum = std::accumulate(prices.item.begin(), prices.item.end(), 0.0);
@@ -189,13 +192,13 @@ void PackingBounder::setCenter(Priced&& priced, double target) {
 
 // Sweeps all pools with each of the prices and takes up sets that are worth more than their device.
 std::optional<std::size_t> PackingBounder::price(std::span<const Prices> points, double target,
-                                                 double expected) {
+                                                 double expected, double hope) {
   const std::size_t pools = model_.poolCount();
   const double limit = target * (1 + kPackingRounding);
   std::vector<Priced> priced;
   double entries = 0;
   for (const Prices& prices : points) {
-    priced.push_back(wholePrizes(prices, expected));
+    priced.push_back(wholePrizes(prices, expected, hope));
     for (std::size_t k = 0; k < pools; ++k)
       entries +=
           static_cast<double>(priced.back().pools[k].cap) * static_cast<double>(diagrams_[k].nodeCount());
