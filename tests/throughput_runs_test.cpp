@@ -54,21 +54,23 @@ TEST(RunSearch, FindsEveryChainAndNoOtherWhereRunsAreItems) {
     if (best <= 0) continue;
     const double grain = random.chance(0.3) ? best / 4 : kInfinity;
     const RunGraph runs(model, stageOrder(model), grain);
-    RunSearch search(runs, stages);
+    WalkCrew crew(1);
+    RunSearch search(runs, stages, crew);
     ASSERT_TRUE(search.suitable());
     RunOptions run;
     run.threads = 1 + random.below(2);
     const Budget budget(run, nullptr);
     const RunWindows nothing{std::vector<double>(stages + 1, 0), std::vector<double>(stages + 1, 0)};
     for (const RunWindows& windows : {nothing, windowsOf(model, ideals, least, best * (1 + 1e-6))}) {
-      ASSERT_EQ(search.below(best * (1 + 1e-6), windows, SIZE_MAX, budget), RunSearch::End::kFound);
+      ASSERT_EQ(search.below(best * (1 + 1e-6), windows, {}, budget), RunSearch::End::kFound);
       expectIdeals(model, roundToItems(model, runs, search.chain()));
     }
     // With few labels it may give up, but not say that there is none.
-    EXPECT_NE(search.below(best * (1 + 1e-6), nothing, 1 + random.below(3), budget), RunSearch::End::kNone);
+    EXPECT_NE(search.below(best * (1 + 1e-6), nothing, {.waiting = 1 + random.below(3)}, budget),
+              RunSearch::End::kNone);
     joined += runs.runCount() < model.itemCount() ? 1 : 0;
     if (runs.runCount() == model.itemCount()) {
-      EXPECT_EQ(search.below(best * (1 - 1e-6), nothing, SIZE_MAX, budget), RunSearch::End::kNone);
+      EXPECT_EQ(search.below(best * (1 - 1e-6), nothing, {}, budget), RunSearch::End::kNone);
       ++exact;
     }
     ++taken;
@@ -95,12 +97,13 @@ TEST(RunSearch, FindsEveryChainOfBranches) {
     const auto least = leastLoads(model, ideals, options.devices);
     const double limit = least[options.devices][0] * (1 + 1e-6);
     const RunGraph runs(model, stageOrder(model), random.chance(0.3) ? unit : kInfinity);
-    RunSearch search(runs, options.devices);
+    WalkCrew crew(1);
+    RunSearch search(runs, options.devices, crew);
     const Budget budget(RunOptions{}, nullptr);
     const RunWindows nothing{std::vector<double>(options.devices + 1, 0),
                              std::vector<double>(options.devices + 1, 0)};
     for (const RunWindows& windows : {nothing, windowsOf(model, ideals, least, limit)})
-      ASSERT_EQ(search.below(limit, windows, SIZE_MAX, budget), RunSearch::End::kFound);
+      ASSERT_EQ(search.below(limit, windows, {}, budget), RunSearch::End::kFound);
   }
 }
 
@@ -124,9 +127,10 @@ TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
     for (const std::uint32_t threads : {1, 2, 3}) {
       RunOptions run;
       run.threads = threads;
-      RunSearch search(runs, options.devices);
+      WalkCrew crew(threads);
+      RunSearch search(runs, options.devices, crew);
       ends.push_back(
-          search.below(share * work / options.devices, {nothing, nothing}, SIZE_MAX, Budget(run, nullptr)));
+          search.below(share * work / options.devices, {nothing, nothing}, {}, Budget(run, nullptr)));
       labels.push_back(search.labels());
     }
     EXPECT_EQ(labels[0], labels[1]);

@@ -100,7 +100,8 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
       EXPECT_NEAR(units.least_work[u], least_work[u], 1e-9);
       EXPECT_NEAR(units.most_work[u], most_work[u], 1e-9);
     }
-    StageSweep sweep(model, diagram);
+    WalkCrew crew(1);
+    StageSweep sweep(model, diagram, crew);
     const auto entries = sweep.run(units, nullptr, cutoff, budget);
     ASSERT_TRUE(entries);
     ASSERT_EQ(entries->size(), expected.size());
@@ -167,7 +168,8 @@ TEST(StagePaths, BoundEveryChain) {
     const StageDiagram all(model, stageOrder(model), StageDiagram::Paths::kIdeals, kInfinity, budget);
     const StageDiagram diagram(model, stageOrder(model), StageDiagram::Paths::kStages, cutoff, budget);
     const StageUnits units(model, all, 1 + random.below(40));
-    StageSweep sweep(model, diagram);
+    WalkCrew crew(1);
+    StageSweep sweep(model, diagram, crew);
     const auto entries = sweep.run(units, nullptr, cutoff, budget);
     ASSERT_TRUE(entries);
     const StagePaths paths(*entries, units, count);

@@ -45,6 +45,8 @@ class WalkCrew {
     tell();
   }
 
+  std::size_t workers() const { return workers_; }
+
   // Does walks 0 .. n-1. `at_once`: they are known to take milliseconds, so that others start and are called
   // before it begins.
   void run(std::size_t n, const Task& task, bool at_once = false) {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <unordered_map>
+
+#include "graph/rows.h"
 
 namespace allot {
 namespace {
@@ -201,21 +202,18 @@ void PriceDiagram::prune(double limit) {
 }
 
 void PriceDiagram::listWays() {
-  std::vector<std::uint32_t>& begin = ways_in.begin;
-  begin.assign(nodeCount() + 1, 0);
-  const auto eachArc = [&](auto visit) {
-    for (std::uint32_t node = 0; node < nodeCount(); ++node) {
-      if (without[node].to >= 0) visit(without[node], WayIn{node, false, without[node].cost});
-      if (with[node].to >= 0) visit(with[node], WayIn{node, true, with[node].cost});
-    }
+  std::vector<WayIn> ways;
+  std::vector<std::uint32_t> ends;
+  const auto list = [&](const PriceArc& arc, std::uint32_t node, bool takes) {
+    if (arc.to < 0) return;
+    ways.push_back({node, takes, arc.cost});
+    ends.push_back(static_cast<std::uint32_t>(arc.to));
   };
-  eachArc([&](const PriceArc& arc, const WayIn&) { ++begin[static_cast<std::size_t>(arc.to) + 1]; });
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  ways_in.items.resize(begin.back());
-  std::vector<std::uint32_t> place(begin.begin(), begin.end() - 1);
-  eachArc([&](const PriceArc& arc, const WayIn& way) {
-    ways_in.items[place[static_cast<std::size_t>(arc.to)]++] = way;
-  });
+  for (std::uint32_t node = 0; node < nodeCount(); ++node) {
+    list(without[node], node, false);
+    list(with[node], node, true);
+  }
+  ways_in = rowsByOwner<WayIn>(ways, ends, nodeCount());
 }
 
 std::size_t PriceDiagram::width() const {

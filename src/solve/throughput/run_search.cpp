@@ -1,9 +1,8 @@
 #include "solve/throughput/run_search.h"
 
 #include <algorithm>
-#include <numeric>
 
-#include "base/thread_pool.h"
+#include "graph/rows.h"
 
 namespace allot {
 namespace {
@@ -103,18 +102,6 @@ std::uint32_t RunSearch::numberOf(const RunIdeal& ideal, RunIdealList& list, Has
   return number;
 }
 
-Csr<RunLabel> RunSearch::byIdeal(const Waiting& waiting) {
-  Csr<RunLabel> rows;
-  rows.begin.assign(waiting.ideals.size() + 1, 0);
-  for (const std::uint32_t i : waiting.owner) ++rows.begin[i + 1];
-  std::partial_sum(rows.begin.begin(), rows.begin.end(), rows.begin.begin());
-  rows.items.resize(waiting.labels.size());
-  std::vector<std::uint32_t> at(rows.begin.begin(), rows.begin.end() - 1);
-  for (std::size_t k = 0; k < waiting.labels.size(); ++k)
-    rows.items[at[waiting.owner[k]]++] = waiting.labels[k];
-  return rows;
-}
-
 void RunSearch::dropLate(const RunLabels& stage, const RunIdealList& ideals, std::size_t most_labels,
                          const Budget& budget, Csr<RunLabel>& labels) const {
   std::vector<double> delays;
@@ -140,7 +127,7 @@ std::vector<RunSearch::Share> RunSearch::expand(const RunLabels& stage, const Ru
                                                 const Csr<RunLabel>& labels, std::uint32_t run,
                                                 const Budget& budget) const {
   std::vector<Share> shares((ideals.size() + kShareIdeals - 1) / kShareIdeals, Share{ideals_.list()});
-  parallelFor(shares.size(), budget.threads, [&](std::size_t s) {
+  crew_.run(shares.size(), [&](std::size_t, std::size_t s, const WalkPart*) {
     std::vector<RunLabel> best;
     for (std::size_t i = s * kShareIdeals; i < std::min(ideals.size(), (s + 1) * kShareIdeals); ++i) {
       if (budget.stopped()) return;
@@ -155,7 +142,7 @@ std::vector<RunSearch::Share> RunSearch::expand(const RunLabels& stage, const Ru
   return shares;
 }
 
-RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, std::size_t most_labels, bool& dropped,
+RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, const Labels& most, bool& dropped,
                                      const Budget& budget) {
   const auto n = static_cast<std::uint32_t>(graph_.runCount());
   std::vector<Waiting> waiting(n, Waiting{ideals_.list()});
@@ -176,9 +163,10 @@ RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, std::size_t mos
   }
   for (std::uint32_t run = 0; run < n; ++run) {
     if (waiting[run].labels.empty()) continue;
-    Csr<RunLabel> labels = byIdeal(waiting[run]);
-    if (labels.items.size() > most_labels) {
-      dropLate(stage, waiting[run].ideals, most_labels, budget, labels);
+    Csr<RunLabel> labels =
+        rowsByOwner<RunLabel>(waiting[run].labels, waiting[run].owner, waiting[run].ideals.size());
+    if (labels.items.size() > most.waiting) {
+      dropLate(stage, waiting[run].ideals, most.waiting, budget, labels);
       dropped = true;
     }
     const std::vector<Share> shares = expand(stage, waiting[run].ideals, labels, run, budget);
@@ -192,6 +180,7 @@ RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, std::size_t mos
         put(share.ideals[i], share.labels[i], waiting[share.choice[i]]);
       }
     }
+    if (labels_ > most.altogether) return Step::kStopped;
     std::size_t bytes = to.ideals.bytes();
     for (const Waiting& other : waiting)
       bytes += other.ideals.bytes() + sizeof(RunLabel) * other.labels.size();
@@ -220,7 +209,7 @@ void RunSearch::trace(std::uint32_t beginning) {
   std::reverse(chain_.begin(), chain_.end());
 }
 
-RunSearch::End RunSearch::below(double limit, const RunWindows& windows, std::size_t most_labels,
+RunSearch::End RunSearch::below(double limit, const RunWindows& windows, const Labels& most,
                                 const Budget& budget) {
   slack_ = kRounding * ideals_.total;
   limit_ = limit + slack_;
@@ -240,7 +229,7 @@ RunSearch::End RunSearch::below(double limit, const RunWindows& windows, std::si
   from.via.push_back(RunLabel::kNowhere);
   for (; complete_ < stages_ && from.ideals.size() > 0; ++complete_) {
     Ends to{ideals_.list()};
-    const Step step = makeStage(from, to, most_labels, dropped, budget);
+    const Step step = makeStage(from, to, most, dropped, budget);
     if (step == Step::kFound) return End::kFound;
     if (step == Step::kStopped) return End::kCut;
     from = std::move(to);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allot/solve.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/hash_index.h"
 #include "solve/throughput/run_labels.h"
 
@@ -34,13 +35,18 @@ class RunSearch {
  public:
   enum class End : std::uint8_t { kNone, kFound, kCut };
 
-  RunSearch(const RunGraph& graph, std::size_t stages) : ideals_(graph), graph_(graph), stages_(stages) {}
+  RunSearch(const RunGraph& graph, std::size_t stages, WalkCrew& crew)
+      : ideals_(graph), graph_(graph), stages_(stages), crew_(crew) {}
 
   bool suitable() const { return ideals_.suitable(); }
 
-  // Of the labels before a run at most `most_labels` go on, those that are ahead. When some were dropped and
-  // no chain was found, the end is kCut.
-  End below(double limit, const RunWindows& windows, std::size_t most_labels, const Budget& budget);
+  // How many labels go on.
+  struct Labels {
+    std::size_t waiting = SIZE_MAX;         // before a run at most: those that are ahead
+    std::uint64_t altogether = UINT64_MAX;  // after which the search ends
+  };
+  // When labels were dropped, or were too many, and no chain was found, the end is kCut.
+  End below(double limit, const RunWindows& windows, const Labels& most, const Budget& budget);
 
   // Of the last search.
   std::uint64_t labels() const { return labels_; }
@@ -80,6 +86,7 @@ class RunSearch {
   RunIdeals ideals_;
   const RunGraph& graph_;
   std::size_t stages_;
+  WalkCrew& crew_;
   double limit_ = 0, slack_ = 0;
   RunWindows windows_;
   std::size_t complete_ = 0;  // stages before the one in the making
@@ -100,7 +107,6 @@ class RunSearch {
   void put(const RunIdeal& ideal, std::span<const RunLabel> labels, Waiting& waiting) const;
   // The stage of a label ends with so much work. True where that is everything: then the chain is filled.
   bool endAt(const RunIdeal& ideal, double work, std::uint32_t via, Ends& ends);
-  static Csr<RunLabel> byIdeal(const Waiting& waiting);
   // Drops all labels but so many with the least delay, and those with the same delay as the last of them.
   void dropLate(const RunLabels& stage, const RunIdealList& ideals, std::size_t most_labels,
                 const Budget& budget, Csr<RunLabel>& labels) const;
@@ -108,7 +114,7 @@ class RunSearch {
                             std::uint32_t run, const Budget& budget) const;
   // One stage more from everywhere; where it ends.
   enum class Step : std::uint8_t { kDone, kFound, kStopped };
-  Step makeStage(const Ends& from, Ends& to, std::size_t most_labels, bool& dropped, const Budget& budget);
+  Step makeStage(const Ends& from, Ends& to, const Labels& most, bool& dropped, const Budget& budget);
   // Its number; RunLabel::kNowhere for the start and where there is no more room.
   std::uint32_t noteBeginning(const Ends& ends, std::size_t i);
   // Fills the chain.

@@ -25,10 +25,11 @@ constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
 // Where chains of runs are searched: how fine tables become for each stage, the share of the time that is
-// left for a table, and how many times as long as the last table a search may take before a finer one is
-// made.
+// left for a table, and how many cells of a table allow for one label of a search before a finer one is made
+// (a label takes as long as 50 to 100 cells).
 constexpr std::size_t kRunUnits = 4 * kStageUnits;
-constexpr double kTableShare = 0.4, kPatience = 0.5;
+constexpr double kTableShare = 0.4;
+constexpr std::uint64_t kCellsPerLabel = 64;
 // Items of a run are at most this long at first, and at last, as a share of the best value.
 constexpr double kGrain = 0.03, kLeastGrain = 1e-4;
 // Labels before a run that go on at most; when some do not, a limit is not refuted, but a chain may be found.
@@ -50,6 +51,7 @@ constexpr std::uint64_t kChainSeeds = 4;
 constexpr double kJustAbove = 1e-6;
 
 using Held = std::vector<std::uint8_t>;  // by item: whether an ideal holds it
+using Boundaries = std::vector<Held>;    // of a chain, first to last
 
 class StageBound {
  public:
@@ -59,6 +61,7 @@ class StageBound {
         budget_(budget),
         progress_(progress),
         line_(*model.problem),
+        crew_(std::max(1u, budget.threads)),
         most_units_(std::min(kMostUnits, kItemUnits * model.itemCount())) {}
 
   bool run() {
@@ -76,7 +79,7 @@ class StageBound {
     for (double grain = kGrain / 2; grain > kLeastGrain && search_ != nullptr && !over(); grain /= 2) {
       const std::size_t before = runs_->runCount();
       useGrain(order, grain * upper);
-      if (runs_->runCount() > before) searchRuns(kInfinity);
+      if (runs_->runCount() > before) searchRuns(UINT64_MAX);
     }
     return true;
   }
@@ -87,6 +90,7 @@ class StageBound {
   const Budget& budget_;
   Progress& progress_;
   LineModel line_;
+  WalkCrew crew_;
   std::size_t most_units_;
   std::vector<StageEntry> table_;  // the last one
   std::optional<StageUnits> table_units_;
@@ -106,7 +110,7 @@ class StageBound {
   // The best chain when each stage pays for all that its two ideals cut.
   void planByProfile(const StageDiagram& ideals) {
     const StageUnits units(model_, ideals, most_units_);
-    StageSweep sweep(model_, ideals);
+    StageSweep sweep(model_, ideals, crew_);
     const auto entries = sweep.run(units, nullptr, kInfinity, budget_);
     if (!entries) return;
     std::vector<double> cut(units.all + 1, kInfinity);
@@ -117,24 +121,23 @@ class StageBound {
     std::vector<StageEntry> wanted;
     for (const std::uint32_t at : cheapestBoundaries(cut, units.unit, stages_, kLoss * progress_.bestValue()))
       wanted.push_back({0, at, cut[at], 0});
-    std::vector<Held> boundaries;
+    Boundaries boundaries;
     for (const auto& sides : sweep.stages(wanted, units, kInfinity, budget_))
       boundaries.push_back(heldBy(sides, Side::kInside));
-    if (!boundaries.empty()) offer(boundaries, kNearAcceptance, 1);
+    if (!boundaries.empty()) offer({&boundaries, 1}, kNearAcceptance, 1);
   }
 
   void useGrain(std::span<const std::uint32_t> order, double seconds) {
     runs_ = std::make_unique<RunGraph>(model_, order, seconds);
-    search_ = std::make_unique<RunSearch>(*runs_, stages_);
+    search_ = std::make_unique<RunSearch>(*runs_, stages_, crew_);
     if (!search_->suitable()) search_.reset();
   }
 
   // Ever finer units, until no path is below the best plan, or no chain of runs.
   void raise(const StageDiagram& diagram, const StageDiagram& ideals) {
-    StageSweep sweep(model_, diagram);
+    StageSweep sweep(model_, diagram, crew_);
     std::optional<StageMask> mask;
     for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
-      const double begun = budget_.elapsedSeconds();
       const Budget budget =
           search_ != nullptr ? budget_.slice(kTableShare * budget_.remainingSeconds()) : budget_;
       const StageUnits units(model_, ideals, count);
@@ -150,7 +153,7 @@ class StageBound {
       tryPath(
           sweep.stages(paths.path(std::min(cutoff(), value * (1 + kJustAbove))), units, cutoff(), budget));
       if (progress_.done()) return;
-      if (searchRuns(kPatience * (budget_.elapsedSeconds() - begun))) return;
+      if (searchRuns(cells / kCellsPerLabel)) return;
       // The next table may have four times as many.
       if (budget_.work_limit > 0 && 4 * cells > kCellsPerPlan * budget_.work_limit) return;
       const StageMask used = paths.used(cutoff());
@@ -159,12 +162,12 @@ class StageBound {
       if (used.count() * 2 < entries->size())
         mask = finer(used, units, StageUnits(model_, ideals, 2 * count));
     }
-    searchRuns(kInfinity);
+    searchRuns(UINT64_MAX);
   }
 
   // Ever higher limits are refuted, or a chain of runs is found below them, of which a plan is made. False
-  // when a limit takes longer than `patience` seconds.
-  bool searchRuns(double patience) {
+  // when a limit takes more labels than these.
+  bool searchRuns(std::uint64_t most_labels) {
     if (search_ == nullptr || table_.empty()) return false;
     double tried = progress_.bestBound(), high = cutoff();
     while (!over()) {
@@ -172,18 +175,20 @@ class StageBound {
       const bool close = high - tried <= kClose * high;
       if (close && high < cutoff()) break;
       const double limit = close ? high : tried + kRise * (high - tried);
-      const Budget budget = budget_.slice(std::min(patience, budget_.remainingSeconds()));
       const RunWindows known = windows(limit);
       const RunSearch::End end =
-          known.work.empty() ? RunSearch::End::kNone : search_->below(limit, known, kMostLabels, budget);
-      if (end == RunSearch::End::kCut && budget.stopped()) return false;
+          known.work.empty()
+              ? RunSearch::End::kNone
+              : search_->below(limit, known, {.waiting = kMostLabels, .altogether = most_labels}, budget_);
+      if (end == RunSearch::End::kCut && (search_->labels() > most_labels || budget_.stopped())) return false;
       if (end == RunSearch::End::kNone) report(limit);
       (end == RunSearch::End::kFound ? high : tried) = limit;
       for (const double acceptance : kChainAcceptances) {
         if (end != RunSearch::End::kFound || search_->chain().empty() ||
             progress_.bestValue() <= limit * (1 + kClose))
           break;
-        offer(roundToItems(model_, *runs_, search_->chain()), acceptance, kChainSeeds);
+        const Boundaries rounded = roundToItems(model_, *runs_, search_->chain());
+        offer({&rounded, 1}, acceptance, kChainSeeds);
       }
       if (close) break;
       high = std::min(high, cutoff());
@@ -236,14 +241,12 @@ class StageBound {
 
   // Plans whose boundaries are the ideals that the stages of a path begin with, or end with.
   void tryPath(const std::vector<std::vector<Side>>& stages) {
-    std::vector<Held> ends, begins;
+    std::array<Boundaries, 2> ends_and_begins;
     for (std::size_t b = 0; b + 1 < stages.size(); ++b) {
-      ends.push_back(heldBy(stages[b], Side::kInside));
-      begins.push_back(heldBy(stages[b + 1], Side::kBefore));
+      ends_and_begins[0].push_back(heldBy(stages[b], Side::kInside));
+      ends_and_begins[1].push_back(heldBy(stages[b + 1], Side::kBefore));
     }
-    if (ends.empty()) return;
-    offer(ends, kNearAcceptance, 1);
-    offer(begins, kNearAcceptance, 1);
+    if (!ends_and_begins[0].empty()) offer(ends_and_begins, kNearAcceptance, 1);
   }
 
   static Held heldBy(const std::vector<Side>& sides, Side last) {
@@ -252,8 +255,35 @@ class StageBound {
     return held;
   }
 
-  // The plan with these boundaries, each taken together with all before it, and some near it.
-  void offer(std::span<const Held> boundaries, double acceptance, std::uint64_t seeds) {
+  // The plans with these boundaries, each taken together with all before it, and some near them.
+  void offer(std::span<const Boundaries> chains, double acceptance, std::uint64_t seeds) {
+    std::vector<LinePlan> starts;
+    for (const Boundaries& boundaries : chains) {
+      Plan plan = planOf(boundaries);
+      starts.push_back(line_.fromPlan(plan));
+      progress_.plan(std::move(plan), kName);
+    }
+    std::vector<LinePlan> near(starts.size() * seeds);
+    crew_.run(
+        near.size(),
+        [&](std::size_t, std::size_t i, const WalkPart*) {
+          const LinePlan& start = starts[i / seeds];
+          if (!start.found() || over() ||
+              !refineFits(line_, start.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
+            return;
+          near[i] = refineChain(line_, start,
+                                {.moves = kNearMoves * line_.item_count,
+                                 .first_acceptance = acceptance,
+                                 .seed = budget_.seed + i % seeds},
+                                budget_);
+        },
+        near.size() > 1);
+    for (const LinePlan& plan : near) {
+      if (plan.value < progress_.bestValue()) progress_.plan(line_.toPlan(plan), kName);
+    }
+  }
+
+  Plan planOf(const Boundaries& boundaries) const {
     Plan plan;
     plan.modes = model_.problem->modes;
     std::vector<DeviceId> device_of_item(model_.itemCount());
@@ -275,17 +305,7 @@ class StageBound {
       plan.stages.push_back(std::move(stage));
     }
     plan.assignment = model_.assignment(device_of_item);
-    const LinePlan start = line_.fromPlan(plan);
-    progress_.plan(std::move(plan), kName);
-    if (!start.found() ||
-        !refineFits(line_, start.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
-      return;
-    for (std::uint64_t seed = budget_.seed; seed < budget_.seed + seeds && !over(); ++seed) {
-      const RefineOptions options{
-          .moves = kNearMoves * line_.item_count, .first_acceptance = acceptance, .seed = seed};
-      const LinePlan near = refineChain(line_, start, options, budget_);
-      if (near.value < progress_.bestValue()) progress_.plan(line_.toPlan(near), kName);
-    }
+    return plan;
   }
 };
 

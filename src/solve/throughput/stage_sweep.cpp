@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "base/thread_pool.h"
+#include "graph/rows.h"
 
 namespace allot {
 namespace {
@@ -14,6 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of them
 // Costs of nets are counted in quanta, so many for the cut-off, each rounded down.
 constexpr double kQuanta = std::uint32_t{1} << 30;
+constexpr std::size_t kManyCells = 10'000;  // of a layer, that take long enough for threads
 constexpr std::size_t kInside = static_cast<std::size_t>(Side::kInside);
 
 // Calls `visit(layer, node, side, arc)` for all arcs, last layers first.
@@ -115,6 +116,23 @@ bool StageMask::any(std::int64_t from, std::int64_t from_last, std::int64_t to, 
   return sums_[i1 * row + j1] + sums_[i0 * row + j0] != sums_[i0 * row + j1] + sums_[i1 * row + j0];
 }
 
+StageSweep::StageSweep(const PipelineModel& model, const StageDiagram& diagram, WalkCrew& crew)
+    : model_(model), diagram_(diagram), crew_(crew) {
+  std::vector<WayIn> ways;
+  std::vector<std::uint32_t> ends;
+  for (std::size_t layer = 0; layer < diagram.layers(); ++layer) {
+    for (std::size_t node = diagram.layer_begin[layer]; node < diagram.layer_begin[layer + 1]; ++node) {
+      for (std::uint32_t side = 0; side < kSides; ++side) {
+        const StageDiagram::Arc& arc = diagram.arcs[node][side];
+        if (arc.to == StageDiagram::kNoNode) continue;
+        ways.push_back({static_cast<std::uint32_t>(node - diagram.layer_begin[layer]), side});
+        ends.push_back(static_cast<std::uint32_t>(diagram.layer_begin[layer + 1] + arc.to));
+      }
+    }
+  }
+  ways_in_ = rowsByOwner<WayIn>(ways, ends, diagram.nodeCount());
+}
+
 void StageSweep::measureRest(const StageUnits& units) {
   rest_.assign(diagram_.nodeCount(), {});
   for (std::size_t node = diagram_.layer_begin[diagram_.layers()]; node < diagram_.nodeCount(); ++node)
@@ -143,11 +161,27 @@ std::uint32_t StageSweep::cutOf(const StageDiagram::Arc& arc, std::size_t side, 
   return static_cast<std::uint32_t>(std::clamp(cut, 0.0, kQuanta));
 }
 
+std::size_t StageSweep::Layer::size() const {
+  std::size_t sum = 0;
+  for (const Row& row : cells) sum += row.size();
+  return sum;
+}
+
+void StageSweep::Layer::clear(std::size_t nodes) {
+  places.assign(nodes, {});
+  for (Row& row : cells) row.clear();
+}
+
+void StageSweep::Layer::put(std::size_t node, std::size_t worker, const Row& row) {
+  places[node] = {worker, cells[worker].size(), row.size()};
+  cells[worker].insert(cells[worker].end(), row.begin(), row.end());
+}
+
 std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const StageMask* mask,
-                                                 double cutoff, const Budget& budget) {
+                                                 double cutoff, Keep what, const Budget& budget) {
   measureRest(units);
   const std::size_t most_cells = budget.memory_bytes / 8 / sizeof(Cell), most_kept = 2 * most_cells;
-  bool keep = true;
+  bool keep = what == Keep::kAll;
   cells_ = 0;
   // No stage costs more than everything at once.
   const double everything = std::reduce(model_.seconds.begin(), model_.seconds.end()) +
@@ -167,28 +201,25 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
     const auto missing = static_cast<double>(end - (to + rest.from_least));
     return missing <= 0 || cell.load + missing * units.unit - rest.over <= cutoff * (1 + kRounding);
   };
-  struct In {
-    std::uint32_t node, side;
-  };
   kept_.clear();
-  std::vector<Row> rows{{Cell{0, 0, 0}}};
+  // Of each thread, on cache lines of its own.
+  struct alignas(64) Scratch {
+    Row row, more, both;
+  };
+  std::vector<Scratch> scratch(crew_.workers());
+  Layer rows{.places = {}, .cells = std::vector<Row>(crew_.workers())}, next = rows;
+  rows.clear(1);
+  rows.put(0, 0, {Cell{0, 0, 0}});
   for (std::size_t layer = 0; layer < diagram_.layers(); ++layer) {
     if (budget.stopped()) return std::nullopt;
     const std::uint32_t mine = units.item[diagram_.item[layer]];
     const std::size_t begin = diagram_.layer_begin[layer], next_begin = diagram_.layer_begin[layer + 1];
-    std::vector<std::vector<In>> in(diagram_.width(layer + 1));
-    for (std::uint32_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].empty()) continue;
-      for (std::uint32_t side = 0; side < kSides; ++side) {
-        const StageDiagram::Arc& arc = diagram_.arcs[begin + i][side];
-        if (arc.to != StageDiagram::kNoNode) in[arc.to].push_back({i, side});
-      }
-    }
-    std::vector<Row> next(in.size());
-    parallelFor(in.size(), budget.threads, [&](std::size_t to) {
+    next.clear(diagram_.width(layer + 1));
+    const auto fill = [&](std::size_t worker, std::size_t to, const WalkPart*) {
       if (budget.stopped()) return;
-      Row row, more, both;
-      for (const In& from : in[to]) {
+      auto& [row, more, both] = scratch[worker];
+      row.clear();
+      for (const WayIn& from : ways_in_[next_begin + to]) {
         const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
         const std::uint32_t by = shift(mine, from.side), cut = cutOf(arc, from.side, layer);
         more.clear();
@@ -213,28 +244,27 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
         both.insert(both.end(), a, row.end());
         row.swap(both);
       }
-      next[to] = std::move(row);
-    });
-    std::size_t cells = 0;
-    for (const Row& row : next) cells += row.size();
-    if (cells > most_cells) return std::nullopt;
-    cells_ += cells;
+      next.put(to, worker, row);
+    };
+    crew_.run(next.places.size(), fill, rows.size() > kManyCells);
+    if (next.size() > most_cells) return std::nullopt;
+    cells_ += next.size();
     if (cells_ > most_kept) {
       keep = false;
       kept_.clear();
     }
-    if (keep) kept_.push_back(std::move(rows));
-    rows = std::move(next);
+    if (keep) kept_.push_back(rows);
+    std::swap(rows, next);
   }
   if (budget.stopped()) return std::nullopt;
-  Row end = rows.front();
-  if (keep) kept_.push_back(std::move(rows));
-  return end;
+  const std::span<const Cell> end = rows[0];
+  if (keep) kept_.push_back(rows);
+  return Row(end.begin(), end.end());
 }
 
 std::optional<std::vector<StageEntry>> StageSweep::run(const StageUnits& units, const StageMask* mask,
                                                        double cutoff, const Budget& budget) {
-  const std::optional<Row> end = sweep(units, mask, cutoff, budget);
+  const std::optional<Row> end = sweep(units, mask, cutoff, Keep::kNothing, budget);
   if (!end) return std::nullopt;
   std::vector<StageEntry> entries;
   for (const Cell& cell : *end)
@@ -246,14 +276,12 @@ std::vector<std::vector<Side>> StageSweep::stages(std::span<const StageEntry> en
                                                   const StageUnits& units, double cutoff,
                                                   const Budget& budget) {
   std::vector<std::vector<Side>> found;
-  if (kept_.empty()) {
-    // Once more for these entries alone.
-    StageMask mask(units.all);
-    for (const StageEntry& entry : entries) mask.allow(entry.from, entry.to);
-    mask.finish();
-    if (!sweep(units, &mask, cutoff, budget) || kept_.empty()) return found;
-  }
-  const Row& end = kept_.back().front();
+  // Once more for these entries alone, for all tables together would be far larger than those of a layer.
+  StageMask mask(units.all);
+  for (const StageEntry& entry : entries) mask.allow(entry.from, entry.to);
+  mask.finish();
+  if (!sweep(units, &mask, cutoff, Keep::kAll, budget) || kept_.empty()) return found;
+  const std::span<const Cell> end = kept_.back()[0];
   for (const StageEntry& entry : entries) {
     const std::uint32_t key = entry.from << 16 | entry.to;
     const auto cell = std::lower_bound(end.begin(), end.end(), key,
@@ -270,12 +298,12 @@ std::vector<Side> StageSweep::trace(Cell at, const StageUnits& units) const {
   for (std::size_t layer = diagram_.layers(); layer-- > 0;) {
     const std::uint32_t v = diagram_.item[layer];
     const auto stepBack = [&] {
-      for (std::uint32_t i = 0; i < kept_[layer].size(); ++i) {
+      for (std::uint32_t i = 0; i < diagram_.width(layer); ++i) {
         for (std::size_t side = 0; side < kSides; ++side) {
           const StageDiagram::Arc& arc = diagram_.arcs[diagram_.layer_begin[layer] + i][side];
           const std::uint32_t by = shift(units.item[v], side);
           if (arc.to != node || by > at.key) continue;
-          const Row& row = kept_[layer][i];
+          const std::span<const Cell> row = kept_[layer][i];
           const auto cell = std::lower_bound(row.begin(), row.end(), at.key - by,
                                              [](const Cell& a, std::uint32_t b) { return a.key < b; });
           if (cell == row.end() || cell->key != at.key - by || cell->load + arc.cost != at.load) continue;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "allot/solve.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/stage_diagram.h"
 
 namespace allot {
@@ -63,7 +64,7 @@ struct StageEntry {
 
 class StageSweep {
  public:
-  StageSweep(const PipelineModel& model, const StageDiagram& diagram) : model_(model), diagram_(diagram) {}
+  StageSweep(const PipelineModel& model, const StageDiagram& diagram, WalkCrew& crew);
 
   // By rising units. Nothing when the budget ends it.
   std::optional<std::vector<StageEntry>> run(const StageUnits& units, const StageMask* mask, double cutoff,
@@ -84,6 +85,23 @@ class StageSweep {
     double load;
   };
   using Row = std::vector<Cell>;
+  // The rows of all nodes, each in the cells of the thread that made it: asking for memory row by row would
+  // take longer than the rows do.
+  struct Layer {
+    struct Place {
+      std::size_t worker = 0, begin = 0, size = 0;
+    };
+    std::vector<Place> places;  // by node
+    std::vector<Row> cells;     // by thread
+
+    std::span<const Cell> operator[](std::size_t node) const {
+      const Place& place = places[node];
+      return {cells[place.worker].data() + place.begin, place.size};
+    }
+    std::size_t size() const;  // of all cells
+    void clear(std::size_t nodes);
+    void put(std::size_t node, std::size_t worker, const Row& row);
+  };
   // What the way from a node to the end adds, at least and at most.
   struct Rest {
     std::int32_t from_least = INT32_MAX, from_most = INT32_MIN, to_least = INT32_MAX, to_most = INT32_MIN;
@@ -92,10 +110,15 @@ class StageSweep {
 
   const PipelineModel& model_;
   const StageDiagram& diagram_;
+  WalkCrew& crew_;
+  struct WayIn {
+    std::uint32_t node, side;  // node of the layer before, counted from its first
+  };
+  Csr<WayIn> ways_in_;  // by node
   std::size_t cells_ = 0;
-  double quantum_ = 0;                  // seconds
-  std::vector<Rest> rest_;              // by node
-  std::vector<std::vector<Row>> kept_;  // by layer, the end too; empty where they are too large
+  double quantum_ = 0;       // seconds
+  std::vector<Rest> rest_;   // by node
+  std::vector<Layer> kept_;  // the end too; empty where they are too large
 
   static std::uint32_t shift(std::uint32_t units, std::size_t side) {
     return side == 0 ? units << 16 | units : side == 1 ? units : 0;
@@ -104,7 +127,8 @@ class StageSweep {
   // Cost of the nets of an arc, in quanta.
   std::uint32_t cutOf(const StageDiagram::Arc& arc, std::size_t side, std::size_t layer) const;
   // All layers one after the other; the end's row, or nothing.
-  std::optional<Row> sweep(const StageUnits& units, const StageMask* mask, double cutoff,
+  enum class Keep : std::uint8_t { kNothing, kAll };
+  std::optional<Row> sweep(const StageUnits& units, const StageMask* mask, double cutoff, Keep what,
                            const Budget& budget);
   std::vector<Side> trace(Cell end, const StageUnits& units) const;
 };
