@@ -1,6 +1,7 @@
 // What the walks of one run of ChainSearch hand around.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,6 +12,14 @@
 #include "solve/throughput/ideal_table.h"
 
 namespace allot {
+
+// When any chain below the cut-off will do: whether a state of this value may take the place of another one.
+// Its value is no larger, or below the cut-off by some share. All states below the cut-off could, but then
+// the chain that is found is often far from the best one, and more passes follow.
+inline bool mayReplace(double value, double other, double cutoff) {
+  constexpr double kGood = 2e-3;
+  return value <= std::max(other, cutoff * (1 - kGood));
+}
 
 class ChainRivals;
 

@@ -69,7 +69,7 @@ ChainRivals::List ChainRivals::of(std::uint32_t ideal, std::span<const ChainEntr
   const auto end = reached.end() - other > kLook ? other + kLook : reached.end();
   for (; other != end && list.size < kMost; ++other) {
     const bool good = std::all_of(entries.begin(), entries.end(), [&](const ChainEntry& entry) {
-      return table_.value(*other, entry.state) <= std::max(entry.value, cutoff * (1 - kGood));
+      return mayReplace(table_.value(*other, entry.state), entry.value, cutoff);
     });
     if (!good || !isNear(*other, ideal)) continue;
     list.rivals[list.size] = compare(*other, ideal);

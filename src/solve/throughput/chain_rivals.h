@@ -8,7 +8,8 @@
 // the pool. Such a J is a rival of I. A walk from I turns back before it holds all that a rival has.
 // Guarantee: some chain below the cut-off is still found where there is one. Let ideals be ordered by work on
 // the first pool, then number of items, then key; rivals are later in this order, and so is every ideal that
-// holds another one. Of all states reached from which a chain goes on, take one with the last ideal I. If I
+// holds another one. Of all states reached from which a chain goes on, take one with the last ideal I, and of
+// those one that no other covers with fewer devices. If I
 // is not everything, let K be the end of the next stage of that chain, as full as can be. The walk from I
 // comes to K: a rival below K would be a later ideal from which a chain goes on. So K is reached, and it is
 // later than I. Assumptions: one load (no max-parts), no stashes; options with replicas have no rivals.
@@ -65,9 +66,6 @@ class ChainRivals {
   // How many of the next ideals in the order are looked at, and how many items a rival may have beyond.
   static constexpr std::ptrdiff_t kLook = 32;
   static constexpr std::uint32_t kNear = 3;
-  // Rivals have no larger value, or are below the cut-off by this share of it. Without that the first chain
-  // that is found is often far from the best one, and more passes follow.
-  static constexpr double kGood = 2e-3;
   struct Reached {
     std::vector<std::uint32_t> ideals{};
     std::size_t sorted = 0;

@@ -98,8 +98,11 @@ class ChainRun {
     return least;
   }
 
-  // Of these states of an ideal those below the cut-off that no other one with fewer devices and no larger
-  // value covers.
+  bool replaces(double value, double other) const {
+    return limits_.any ? mayReplace(value, other, cutoff_) : value <= other;
+  }
+
+  // Of these states of an ideal those below the cut-off that no other one with fewer devices replaces.
   std::vector<Entry> entriesOf(std::span<const Waiting> states) const {
     std::vector<Entry> entries;
     for (const Waiting& waiting : states) {
@@ -107,7 +110,7 @@ class ChainRun {
       if (!(value < cutoff_)) continue;
       bool covered = false;
       for (std::uint32_t s = 0; s < waiting.state && !covered; ++s)
-        covered = search_.covers(s, waiting.state) && table_.value(waiting.ideal, s) <= value;
+        covered = search_.covers(s, waiting.state) && replaces(table_.value(waiting.ideal, s), value);
       if (!covered) entries.push_back({waiting.state, value});
     }
     return entries;
