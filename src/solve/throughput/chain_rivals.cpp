@@ -11,16 +11,15 @@ ChainRivals::ChainRivals(const ChainSearch& search, const IdealTable& table, boo
 
 void ChainRivals::enter(const ChainSegment& segment) {
   segment_ = &segment;
-  for (Reached& reached : reached_) {
-    reached.ideals.clear();
-    reached.sorted = 0;
-  }
+  for (const std::uint32_t state : used_) reached_[state] = {};
+  used_.clear();
 }
 
 void ChainRivals::add(std::uint32_t ideal, std::uint32_t state) {
   if (!suitable_) return;
   Reached& reached = reached_[state];
   if (reached.ideals.size() > kMostReached) return;
+  if (reached.ideals.empty()) used_.push_back(state);
   if (reached.sorted == reached.ideals.size()) changed_.push_back(state);
   reached.ideals.push_back(ideal);
   const std::size_t pools = search_.model_.poolCount();

@@ -75,7 +75,8 @@ class ChainRivals {
   const bool suitable_;
   const ChainSegment* segment_ = nullptr;
   std::vector<Reached> reached_;        // by state
-  std::vector<std::uint32_t> changed_;  // states
+  std::vector<std::uint32_t> used_;     // states with ideals
+  std::vector<std::uint32_t> changed_;  // states with ideals that are not sorted in yet
   std::vector<double> held_;            // [ideal * figures]: seconds by pool, resident bytes, items
 
   std::size_t figures() const { return search_.model_.poolCount() + 2; }

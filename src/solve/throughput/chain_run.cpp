@@ -109,7 +109,7 @@ class ChainRun {
       const double value = table_.value(waiting.ideal, waiting.state);
       if (!(value < cutoff_)) continue;
       bool covered = false;
-      for (std::uint32_t s = 0; s < waiting.state && !covered; ++s)
+      for (std::uint32_t s = 0; search_.comparesStates() && s < waiting.state && !covered; ++s)
         covered = search_.covers(s, waiting.state) && replaces(table_.value(waiting.ideal, s), value);
       if (!covered) entries.push_back({waiting.state, value});
     }

@@ -178,6 +178,7 @@ class ChainSearch {
   std::uint32_t stagesOf(std::uint32_t state) const {
     return used_[(state + 1) * (model_.poolCount() + 1) - 1];
   }
+  bool comparesStates() const { return !covers_.empty(); }
   // Whether state `a` is known to use no more of anything than state `b`.
   bool covers(std::uint32_t a, std::uint32_t b) const {
     return a == b || (!covers_.empty() && covers_[a * states_ + b] != 0);

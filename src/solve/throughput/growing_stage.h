@@ -136,7 +136,7 @@ class GrowingStage {
   // Costs of nets are those of this pool.
   void choosePool(std::size_t chosen) {
     pool = chosen;
-    costs_ = &all_costs_[pool * nets_.size()];
+    costs_ = all_costs_.data() + pool * nets_.size();
   }
 
   // Nothing in the stage, all that may be first as candidates.
