@@ -107,6 +107,30 @@ TEST(RunSearch, FindsEveryChainOfBranches) {
   }
 }
 
+TEST(RunSearch, EndsWhenLabelsAreTooMany) {
+  WideOptions options;
+  options.devices = 6;
+  const auto problem = headGraph(4, 4, 3, options);
+  ASSERT_TRUE(problem);
+  PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+  Random random(1, 45);
+  levelCosts(model, random);
+  const RunGraph runs(model, stageOrder(model), kInfinity);
+  double work = 0;
+  for (const double seconds : model.seconds) work += seconds;
+  const std::vector<double> nothing(options.devices + 1, 0);
+  const Budget budget(RunOptions{}, nullptr);
+  WalkCrew crew(1);
+  RunSearch search(runs, options.devices, crew);
+  const double limit = work / options.devices;
+  ASSERT_EQ(search.below(limit, {nothing, nothing}, {}, budget), RunSearch::End::kNone);
+  const std::uint64_t all = search.labels();
+  ASSERT_GT(all, 10u);
+  EXPECT_EQ(search.below(limit, {nothing, nothing}, {.altogether = all}, budget), RunSearch::End::kNone);
+  EXPECT_EQ(search.below(limit, {nothing, nothing}, {.altogether = all / 2}, budget), RunSearch::End::kCut);
+  EXPECT_GT(search.labels(), all / 2);
+}
+
 TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
   WideOptions options;
   options.devices = 6;

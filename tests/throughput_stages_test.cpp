@@ -100,7 +100,7 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
       EXPECT_NEAR(units.least_work[u], least_work[u], 1e-9);
       EXPECT_NEAR(units.most_work[u], most_work[u], 1e-9);
     }
-    WalkCrew crew(1);
+    WalkCrew crew(run.threads);
     StageSweep sweep(model, diagram, crew);
     const auto entries = sweep.run(units, nullptr, cutoff, budget);
     ASSERT_TRUE(entries);
@@ -146,6 +146,35 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
     ++taken;
   }
   EXPECT_GT(taken, 500);
+}
+
+TEST(StageSweep, IsTheSameForAnyNumberOfThreads) {
+  WideOptions options;
+  options.devices = 4;
+  const auto problem = headGraph(3, 4, 3, options);
+  ASSERT_TRUE(problem);
+  const PipelineModel model(*problem, PipelineModel::Items::kBlocks);
+  const Budget budget(RunOptions{}, nullptr);
+  const StageDiagram ideals(model, stageOrder(model), StageDiagram::Paths::kIdeals, kInfinity, budget);
+  const StageDiagram diagram(model, stageOrder(model), StageDiagram::Paths::kStages, kInfinity, budget);
+  ASSERT_TRUE(ideals.built && diagram.built);
+  const StageUnits units(model, ideals, 600);
+  std::vector<StageEntry> first;
+  for (const std::size_t workers : {1, 2, 3}) {
+    WalkCrew crew(workers);
+    StageSweep sweep(model, diagram, crew);
+    const auto entries = sweep.run(units, nullptr, kInfinity, budget);
+    ASSERT_TRUE(entries);
+    EXPECT_GT(sweep.cells(), 500'000u);  // enough for threads to take part
+    if (first.empty()) first = *entries;
+    ASSERT_EQ(entries->size(), first.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      EXPECT_EQ((*entries)[i].from, first[i].from);
+      EXPECT_EQ((*entries)[i].to, first[i].to);
+      EXPECT_EQ((*entries)[i].load, first[i].load);
+      EXPECT_EQ((*entries)[i].cut, first[i].cut);
+    }
+  }
 }
 
 // The boundaries of every chain within a limit are at or behind what paths need, and its value is no lower

@@ -7,8 +7,8 @@
 // over the paths of a StageDiagram, a table of pairs of units for each node. Pairs that a mask rules out, and
 // loads above a cut-off, are dropped as soon as that is certain. Guarantee: every stage of a load at most the
 // cut-off whose units the mask allows is in the table, with its load and its cost of nets or less.
-// Complexity: O(nodes * pairs of units) time and space, or space for one layer and twice the time where that
-// is too much. Out of time or memory: no answer.
+// Complexity: O(nodes * pairs of units) time, space for two layers; stages are traced by another sweep, for
+// the pairs that are wanted, whose layers are all kept. Out of time or memory: no answer.
 #pragma once
 
 #include <cstdint>
