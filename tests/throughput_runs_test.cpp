@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "allot/allot.h"
 #include "solve/throughput/run_rounding.h"
@@ -107,54 +108,52 @@ TEST(RunSearch, FindsEveryChainOfBranches) {
   }
 }
 
-TEST(RunSearch, EndsWhenLabelsAreTooMany) {
-  WideOptions options;
-  options.devices = 6;
-  const auto problem = headGraph(4, 4, 3, options);
-  ASSERT_TRUE(problem);
-  PipelineModel model(*problem, PipelineModel::Items::kBlocks);
-  Random random(1, 45);
-  levelCosts(model, random);
-  const RunGraph runs(model, stageOrder(model), kInfinity);
-  double work = 0;
-  for (const double seconds : model.seconds) work += seconds;
-  const std::vector<double> nothing(options.devices + 1, 0);
+// Four layers of four heads on six devices.
+class RunsOfHeads : public testing::Test {
+ protected:
+  void SetUp() override {
+    WideOptions options;
+    options.devices = kDevices;
+    options.transfer = 0.5;
+    problem_ = headGraph(4, 4, 3, options);
+    ASSERT_TRUE(problem_);
+    model_.emplace(*problem_, PipelineModel::Items::kBlocks);
+    Random random(1, 45);
+    levelCosts(*model_, random);
+    runs_.emplace(*model_, stageOrder(*model_), kInfinity);
+    ASSERT_LT(runs_->runCount(), model_->itemCount());
+    for (const double seconds : model_->seconds) even_load_ += seconds / kDevices;
+  }
+
+  static constexpr std::uint32_t kDevices = 6;
+  const RunWindows nothing_{std::vector<double>(kDevices + 1, 0), std::vector<double>(kDevices + 1, 0)};
+  Result<Problem> problem_;
+  std::optional<PipelineModel> model_;
+  std::optional<RunGraph> runs_;
+  double even_load_ = 0;
+};
+
+TEST_F(RunsOfHeads, EndWhenLabelsAreTooMany) {
   const Budget budget(RunOptions{}, nullptr);
   WalkCrew crew(1);
-  RunSearch search(runs, options.devices, crew);
-  const double limit = work / options.devices;
-  ASSERT_EQ(search.below(limit, {nothing, nothing}, {}, budget), RunSearch::End::kNone);
+  RunSearch search(*runs_, kDevices, crew);
+  ASSERT_EQ(search.below(even_load_, nothing_, {}, budget), RunSearch::End::kNone);
   const std::uint64_t all = search.labels();
   ASSERT_GT(all, 10u);
-  EXPECT_EQ(search.below(limit, {nothing, nothing}, {.altogether = all}, budget), RunSearch::End::kNone);
-  EXPECT_EQ(search.below(limit, {nothing, nothing}, {.altogether = all / 2}, budget), RunSearch::End::kCut);
+  EXPECT_EQ(search.below(even_load_, nothing_, {.altogether = all}, budget), RunSearch::End::kNone);
+  EXPECT_EQ(search.below(even_load_, nothing_, {.altogether = all / 2}, budget), RunSearch::End::kCut);
   EXPECT_GT(search.labels(), all / 2);
 }
 
-TEST(RunSearch, IsTheSameForAnyNumberOfThreads) {
-  WideOptions options;
-  options.devices = 6;
-  options.transfer = 0.5;
-  const auto problem = headGraph(4, 4, 3, options);
-  ASSERT_TRUE(problem);
-  PipelineModel model(*problem, PipelineModel::Items::kBlocks);
-  Random random(1, 45);
-  levelCosts(model, random);
-  const RunGraph runs(model, stageOrder(model), kInfinity);
-  ASSERT_LT(runs.runCount(), model.itemCount());
-  double work = 0;
-  for (const double seconds : model.seconds) work += seconds;
-  const std::vector<double> nothing(options.devices + 1, 0);
+TEST_F(RunsOfHeads, AreTheSameForAnyNumberOfThreads) {
+  const Budget budget(RunOptions{}, nullptr);
   for (const double share : {1.0, 1.3, 1.6}) {
     std::vector<std::uint64_t> labels;
     std::vector<RunSearch::End> ends;
-    for (const std::uint32_t threads : {1, 2, 3}) {
-      RunOptions run;
-      run.threads = threads;
-      WalkCrew crew(threads);
-      RunSearch search(runs, options.devices, crew);
-      ends.push_back(
-          search.below(share * work / options.devices, {nothing, nothing}, {}, Budget(run, nullptr)));
+    for (const std::size_t workers : {1, 2, 3}) {
+      WalkCrew crew(workers);
+      RunSearch search(*runs_, kDevices, crew);
+      ends.push_back(search.below(share * even_load_, nothing_, {}, budget));
       labels.push_back(search.labels());
     }
     EXPECT_EQ(labels[0], labels[1]);
