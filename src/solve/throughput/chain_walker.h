@@ -48,7 +48,7 @@ class alignas(64) ChainWalker {
 
   std::vector<Reached> reached;   // states of ideals that this walker reached first
   std::vector<Arrival> arrivals;  // at the next barrier
-  std::uint64_t pairs = 0;        // of the last level
+  std::uint64_t pairs = 0;        // since they were last counted
 
   // The walk that comes next, or the part of it: what a part that is handed over needs to be found again.
   void begin(std::size_t walk, const WalkPart* part) {
