@@ -9,10 +9,11 @@
 // Guarantee: some chain below the cut-off is still found where there is one. Let ideals be ordered by work on
 // the first pool, then number of items, then key; rivals are later in this order, and so is every ideal that
 // holds another one. Of all states reached from which a chain goes on, take one with the last ideal I, and of
-// those one that no other covers with fewer devices. If I
-// is not everything, let K be the end of the next stage of that chain, as full as can be. The walk from I
-// comes to K: a rival below K would be a later ideal from which a chain goes on. So K is reached, and it is
-// later than I. Assumptions: one load (no max-parts), no stashes; options with replicas have no rivals.
+// those one that no other covers with fewer devices. If I is not everything, let K be the end of the next
+// stage of that chain, as full as can be. The walk from I comes to K: a rival below K would be a later ideal
+// from which a chain goes on. Where K lies behind a barrier, the arrival of I comes to it, or one that beats
+// it. So K is reached, and it is later than I. Assumptions: one load (no max-parts), no stashes; options with
+// replicas have no rivals.
 // Complexity: for each source O(kLook * chains of the segment); a few operations for each item that enters.
 #pragma once
 
