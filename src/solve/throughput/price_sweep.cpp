@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace allot {
 namespace {
@@ -10,43 +11,60 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kEntriesPerPoll = 2'000'000;
 
-// The loops that take the time: target[i] = min(target[i], source[i] + cost), and the same where nothing is
-// there yet.
-inline __attribute__((always_inline)) void lowerAll(const double* __restrict source,
-                                                    double* __restrict target, std::int64_t count,
-                                                    double cost) {
+// A way into a node: least loads of the parent, and what the way adds.
+struct Source {
+  const double* loads;
+  double cost;
+};
+
+// The loops that take the time: target[i] = what one way leads to, the less of what two ways lead to, or the
+// less of what is there and what another way leads to.
+inline __attribute__((always_inline)) void writeAll(Source a, double* __restrict target, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) target[i] = a.loads[i] + a.cost;
+}
+inline __attribute__((always_inline)) void joinAll(Source a, Source b, double* __restrict target,
+                                                   std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    const double load = source[i] + cost;
+    const double by_a = a.loads[i] + a.cost, by_b = b.loads[i] + b.cost;
+    target[i] = by_a < by_b ? by_a : by_b;
+  }
+}
+inline __attribute__((always_inline)) void lowerAll(Source a, double* __restrict target, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double load = a.loads[i] + a.cost;
     target[i] = load < target[i] ? load : target[i];
   }
 }
-inline __attribute__((always_inline)) void writeAll(const double* __restrict source,
-                                                    double* __restrict target, std::int64_t count,
-                                                    double cost) {
-  for (std::int64_t i = 0; i < count; ++i) target[i] = source[i] + cost;
-}
 
-void lowerNarrow(const double* source, double* target, std::int64_t count, double cost) {
-  lowerAll(source, target, count, cost);
+void writeNarrow(Source a, double* target, std::int64_t count) {
+  writeAll(a, target, count);
 }
-void writeNarrow(const double* source, double* target, std::int64_t count, double cost) {
-  writeAll(source, target, count, cost);
+void joinNarrow(Source a, Source b, double* target, std::int64_t count) {
+  joinAll(a, b, target, count);
+}
+void lowerNarrow(Source a, double* target, std::int64_t count) {
+  lowerAll(a, target, count);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void lowerWide(const double* source, double* target, std::int64_t count,
-                                               double cost) {
-  lowerAll(source, target, count, cost);
+__attribute__((target("avx2"))) void writeWide(Source a, double* target, std::int64_t count) {
+  writeAll(a, target, count);
 }
-__attribute__((target("avx2"))) void writeWide(const double* source, double* target, std::int64_t count,
-                                               double cost) {
-  writeAll(source, target, count, cost);
+__attribute__((target("avx2"))) void joinWide(Source a, Source b, double* target, std::int64_t count) {
+  joinAll(a, b, target, count);
+}
+__attribute__((target("avx2"))) void lowerWide(Source a, double* target, std::int64_t count) {
+  lowerAll(a, target, count);
 }
 
-const auto lower = __builtin_cpu_supports("avx2") ? lowerWide : lowerNarrow;
-const auto write = __builtin_cpu_supports("avx2") ? writeWide : writeNarrow;
+const bool kWide = __builtin_cpu_supports("avx2");
+const auto write = kWide ? writeWide : writeNarrow;
+const auto join = kWide ? joinWide : joinNarrow;
+const auto lower = kWide ? lowerWide : lowerNarrow;
 #else
-const auto lower = lowerNarrow, write = writeNarrow;
+const auto write = writeNarrow;
+const auto join = joinNarrow;
+const auto lower = lowerNarrow;
 #endif
 
 }  // namespace
@@ -156,43 +174,63 @@ void PriceSweep::narrowRows(std::size_t begin, std::size_t end, std::span<const 
   }
 }
 
-// `fresh`: nothing is written to the row yet.
-void PriceSweep::follow(const WayIn& way, std::size_t layer, const Row& row, bool fresh) {
+// What goes beyond the cap is cut to it.
+void PriceSweep::followToCap(const WayIn& way, std::size_t layer, double& top) {
   const Row& parent = rows_[way.parent];
-  const std::int64_t more = gain(way, layer);
-  const double* parent_row = &table(layer).entries[parent.begin];
-  double* own_row = &table(layer + 1).entries[row.begin];
-  const auto from = [&](std::int64_t prize) { return parent_row + (prize - parent.low); };
-  const auto into = [&](std::int64_t prize) { return own_row + (prize - row.low); };
-  // Prizes of the parent that lead into the row.
-  const std::int64_t first = std::max<std::int64_t>(parent.low, row.low - more);
-  const std::int64_t last = std::min(parent.last(), row.last() - more);
-  if (fresh) {
-    const std::int64_t begin = std::clamp<std::int64_t>(first + more, row.low, row.last() + 1);
-    const std::int64_t end = std::clamp<std::int64_t>(last + more + 1, begin, row.last() + 1);
-    std::fill(own_row, into(begin), kInfinity);
-    std::fill(into(end), own_row + row.size, kInfinity);
-  }
-  if (first <= last) (fresh ? write : lower)(from(first), into(first + more), last - first + 1, way.cost);
-  // What goes beyond the cap is cut to it.
-  if (row.last() < cap_) return;
-  double& top = own_row[row.size - 1];
-  for (std::int64_t p = std::max<std::int64_t>(parent.low, cap_ - more + 1); p <= parent.last(); ++p)
-    top = std::min(top, *from(p) + way.cost);
+  const double* loads = &table(layer).entries[parent.begin];
+  for (std::int64_t p = std::max<std::int64_t>(parent.low, std::int64_t{cap_} - gain(way, layer) + 1);
+       p <= parent.last(); ++p)
+    top = std::min(top, loads[p - parent.low] + way.cost);
 }
 
-// Computes the table of the next layer; its rows have their places already.
+// Computes the table of the next layer; its rows have their places already. Most nodes have two ways in,
+// which are followed together: the loops wait for memory.
 void PriceSweep::spread(std::size_t layer) {
   for (std::size_t node = diagram_.layer_begin[layer + 1]; node < diagram_.layer_begin[layer + 2]; ++node) {
     const Row& row = rows_[node];
     if (row.size == 0) continue;
-    bool fresh = true;
-    for (const WayIn& way : diagram_.ways_in[node]) {
-      if (rows_[way.parent].size == 0) continue;
-      follow(way, layer, row, fresh);
-      fresh = false;
+    double* own = &table(layer + 1).entries[row.begin];
+    const auto at = [&](std::int64_t prize) { return own + (prize - row.low); };
+    // A way in, and the prizes of the row that it leads to.
+    struct Lead {
+      const double* loads = nullptr;  // of the parent; the first one leads to prize `low`
+      double cost = 0;
+      std::int64_t low = 0, first, end;
+      Source from(std::int64_t prize) const { return {loads + (prize - low), cost}; }
+    };
+    const std::int64_t row_end = row.last() + 1;
+    const auto ways = diagram_.ways_in[node];
+    auto way = ways.begin();
+    // The next one that leads anywhere.
+    const auto next = [&] {
+      for (; way != ways.end(); ++way) {
+        const Row& parent = rows_[way->parent];
+        const std::int64_t more = gain(*way, layer);
+        const std::int64_t first = std::max<std::int64_t>(parent.low + more, row.low),
+                           end = std::min(parent.last() + more + 1, row_end);
+        if (parent.size == 0 || end <= first) continue;
+        const double* loads = &table(layer).entries[parent.begin];
+        return Lead{loads, (way++)->cost, parent.low + more, first, end};
+      }
+      return Lead{nullptr, 0, 0, row_end, row_end};
+    };
+    Lead a = next(), b = next();
+    if (b.first < a.first) std::swap(a, b);
+    const Lead& longer = a.end > b.end ? a : b;
+    const std::int64_t alone_end = std::min(a.end, b.first), both_end = std::min(a.end, b.end),
+                       rest = std::max(both_end, b.first);
+    std::fill(own, at(a.first), kInfinity);
+    if (a.first < alone_end) write(a.from(a.first), at(a.first), alone_end - a.first);
+    if (alone_end < b.first) std::fill(at(alone_end), at(b.first), kInfinity);
+    if (b.first < both_end) join(a.from(b.first), b.from(b.first), at(b.first), both_end - b.first);
+    if (rest < longer.end) write(longer.from(rest), at(rest), longer.end - rest);
+    std::fill(at(std::max(rest, longer.end)), at(row_end), kInfinity);
+    for (Lead more = next(); more.first < more.end; more = next())
+      lower(more.from(more.first), at(more.first), more.end - more.first);
+    if (row.last() < cap_) continue;
+    for (const WayIn& each : ways) {
+      if (rows_[each.parent].size > 0) followToCap(each, layer, own[row.size - 1]);
     }
-    if (fresh) std::fill_n(&table(layer + 1).entries[row.begin], row.size, kInfinity);
   }
 }
 

@@ -114,7 +114,7 @@ class PriceSweep {
   void trimRows(std::size_t layer, double limit);
   void setRows(std::size_t layer);
   void narrowRows(std::size_t begin, std::size_t end, std::span<const Walk> walks);
-  void follow(const WayIn& way, std::size_t layer, const Row& row, bool fresh);
+  void followToCap(const WayIn& way, std::size_t layer, double& top);
   void spread(std::size_t layer);
   void stepBack(std::size_t layer, Walk& walk, double slack, Random* random, std::vector<std::uint32_t>& set);
 };
