@@ -12,6 +12,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPhases = 64;  // steps of temperature and power
 constexpr std::uint64_t kPoll = 256;   // moves between two looks at the clock
 constexpr std::uint32_t kSamples = 6;  // ways out of a full device that are compared
+constexpr std::uint32_t kSeeds = 4;    // items that are tried until one has somewhere to go with its cluster
+constexpr double kNoLuck = 30;         // temperatures: no step that is higher is taken
 // Energy of one limit's worth of bytes too many: at first, and by how much it grows while memory is overfull.
 constexpr double kOverflowPrice = 20, kPriceGrowth = 8;
 
@@ -26,7 +28,8 @@ class Walker {
         state_(model_),
         devices_(static_cast<std::uint32_t>(ground.devices)),
         energy_(ground.devices),
-        in_cluster_(model_.itemCount(), 0) {}
+        in_cluster_(model_.itemCount(), 0),
+        shift_(ground.devices) {}
 
   FreeOutcome run() {
     state_.assign(walk_.start);
@@ -60,6 +63,8 @@ class Walker {
   std::vector<Place> best_places_;
   std::vector<std::uint32_t> cluster_;
   std::vector<std::uint8_t> in_cluster_;
+  std::vector<NetState::Sums> shift_;  // by device; all zero but for those below
+  std::vector<Place> shifted_;
 
   double energyOf(Place device, const NetState::Sums& sums) const {
     double x = state_.load(sums) / scale_;
@@ -80,9 +85,15 @@ class Walker {
     best_places_.assign(state_.places().begin(), state_.places().end());
   }
 
+  bool hopeless(double step) const { return step > 0 && step >= kNoLuck * temperature_; }
+  // To another sum of energies, as a part of this one and of its power.
+  double stepTo(double total) const {
+    return (total - total_) / (total_ * static_cast<double>(1u << power_));
+  }
+
   bool accept(double total) {
-    const double step = (total - total_) / (total_ * static_cast<double>(1u << power_));
-    return step <= 0 || (step < 30 * temperature_ && random_.unit() < std::exp(-step / temperature_));
+    const double step = stepTo(total);
+    return step <= 0 || (!hopeless(step) && random_.unit() < std::exp(-step / temperature_));
   }
 
   void anneal() {
@@ -178,43 +189,87 @@ class Walker {
     judge();
   }
 
-  // The items tied to one by nets at least as heavy as a random one of its nets; on its device only unless
-  // `anywhere`.
-  void growCluster(std::uint32_t seed, bool anywhere) {
+  // Compute and bytes of the cluster's items at the device they go to. Nets only add to that, so that most
+  // moves of many items are refused before any net is looked at.
+  bool tooMuch(Place to) {
+    for (const Place d : shifted_) shift_[d] = {};
+    shifted_.assign(1, to);
+    for (const std::uint32_t item : cluster_) {
+      const Place from = state_.place(item);
+      if (from == to) continue;
+      if (from != shifted_.back() && std::find(shifted_.begin(), shifted_.end(), from) == shifted_.end())
+        shifted_.push_back(from);
+      shift_[from].compute -= model_.time(item, state_.pool(from));
+      shift_[from].resident -= model_.resident[item];
+      shift_[to].compute += model_.time(item, state_.pool(to));
+      shift_[to].resident += model_.resident[item];
+    }
+    double least = total_;
+    for (const Place d : shifted_) {
+      NetState::Sums sums = state_.sums(d);
+      sums.compute += shift_[d].compute;
+      sums.resident += shift_[d].resident;
+      sums.communication = 0;
+      least += energyOf(d, sums) - energy_[d];
+    }
+    return hopeless(stepTo(least));
+  }
+
+  // The items tied to one by nets at least as heavy as a random one of its nets, to go to `to`; on its device
+  // only unless `anywhere`. False when they are too many to go there.
+  bool growCluster(std::uint32_t seed, Place to, bool anywhere) {
     cluster_.assign(1, seed);
-    in_cluster_[seed] = 1;
     const auto nets = ground_.heavy_first[seed];
-    if (!nets.empty()) {
-      const double threshold =
-          ground_.net_weight[nets[random_.below(static_cast<std::uint32_t>(nets.size()))]] *
-          (random_.below(2) == 0 ? 1 : random_.unit());
-      const std::size_t most = std::size_t{4} << random_.below(7);
-      const Place home = state_.place(seed);
-      for (std::size_t next = 0; next < cluster_.size() && cluster_.size() < most; ++next) {
-        for (const std::uint32_t net : ground_.heavy_first[cluster_[next]]) {
-          if (ground_.net_weight[net] < threshold) break;
-          for (const std::uint32_t item : model_.net_items[net]) {
-            if (in_cluster_[item] || (!anywhere && state_.place(item) != home)) continue;
-            in_cluster_[item] = 1;
-            cluster_.push_back(item);
-          }
+    if (nets.empty()) return true;
+    const double threshold =
+        ground_.net_weight[nets[random_.below(static_cast<std::uint32_t>(nets.size()))]] *
+        (random_.below(2) == 0 ? 1 : random_.unit());
+    const std::size_t most = std::size_t{4} << random_.below(7);
+    const Place home = state_.place(seed);
+    const double elsewhere = anywhere ? 0 : total_ - energy_[home] - energy_[to];
+    NetState::Sums sums = state_.sums(to);
+    sums.communication = 0;
+    const auto add = [&](std::uint32_t item) {
+      if (state_.place(item) == to) return;
+      sums.compute += model_.time(item, state_.pool(to));
+      sums.resident += model_.resident[item];
+    };
+    add(seed);
+    in_cluster_[seed] = 1;
+    bool fits = true;
+    for (std::size_t next = 0; next < cluster_.size() && cluster_.size() < most && fits; ++next) {
+      for (const std::uint32_t net : ground_.heavy_first[cluster_[next]]) {
+        if (ground_.net_weight[net] < threshold) break;
+        for (const std::uint32_t item : model_.net_items[net]) {
+          if (in_cluster_[item] || (!anywhere && state_.place(item) != home)) continue;
+          in_cluster_[item] = 1;
+          cluster_.push_back(item);
+          add(item);
         }
       }
+      fits = !hopeless(stepTo(elsewhere + energyOf(to, sums)));
     }
     for (const std::uint32_t item : cluster_) in_cluster_[item] = 0;
+    return fits;
   }
 
   void moveCluster(bool anywhere) {
-    const std::uint32_t seed = pickItem();
-    growCluster(seed, anywhere);
-    const std::uint32_t at = cluster_[random_.below(static_cast<std::uint32_t>(cluster_.size()))];
-    moveAll(pickTarget(at));
+    // Most items and their neighbours share a device.
+    std::uint32_t seed = pickItem();
+    Place to = pickTarget(seed);
+    for (std::uint32_t tries = 1; tries < kSeeds && to == state_.place(seed); ++tries) {
+      seed = pickItem();
+      to = pickTarget(seed);
+    }
+    if (!anywhere && to == state_.place(seed)) return;
+    if (growCluster(seed, to, anywhere)) moveAll(to);
   }
 
   void moveAll(Place to) {
     for (const std::uint32_t item : cluster_) {
       if (!state_.runs(item, to)) return;
     }
+    if (tooMuch(to)) return;
     state_.mark();
     for (const std::uint32_t item : cluster_) {
       if (state_.place(item) != to) state_.move(item, to);
@@ -326,62 +381,6 @@ class Walker {
 };
 
 }  // namespace
-
-FreeGround::FreeGround(const PipelineModel& m)
-    : model(&m), position(m.itemCount()), devices(m.problem->deviceCount()) {
-  const std::size_t n = m.itemCount();
-  net_weight.assign(m.netCount(), 0);
-  for (std::size_t net = 0; net < m.netCount(); ++net) {
-    for (std::size_t k = 0; k < m.poolCount(); ++k)
-      net_weight[net] = std::max({net_weight[net], m.cost(net, k, true), m.cost(net, k, false)});
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t first = heavy_first.items.size();
-    heavy_first.items.insert(heavy_first.items.end(), m.item_nets[i].begin(), m.item_nets[i].end());
-    std::stable_sort(heavy_first.items.begin() + static_cast<std::ptrdiff_t>(first), heavy_first.items.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return net_weight[a] > net_weight[b]; });
-    heavy_first.closeRow();
-    std::size_t homes = 0;
-    for (std::size_t k = 0; k < m.poolCount(); ++k) homes += m.runs(i, k) ? m.pools[k].devices.size() : 0;
-    if (homes > 1) loose.push_back(static_cast<std::uint32_t>(i));
-  }
-  for (std::size_t k = 0; k < m.poolCount(); ++k) {
-    double least = 0, here = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!m.runs(i, k)) continue;
-      const auto times = std::span(m.seconds).subspan(i * m.poolCount(), m.poolCount());
-      least += *std::min_element(times.begin(), times.end());
-      here += m.time(i, k);
-    }
-    speed.push_back(here > 0 ? std::max(1e-4, least / here) : 1);
-  }
-  // Depth first, so that branches stay together. Items on a cycle of units follow in their own order.
-  std::vector<std::uint32_t> open(n), stack;
-  std::vector<std::uint8_t> done(n, 0);
-  const auto run = [&] {
-    while (!stack.empty()) {
-      const std::uint32_t item = stack.back();
-      stack.pop_back();
-      if (done[item]) continue;
-      done[item] = 1;
-      order.push_back(item);
-      for (const std::uint32_t next : m.after[item]) {
-        if (open[next] > 0 && --open[next] == 0) stack.push_back(next);
-      }
-    }
-  };
-  for (std::size_t i = 0; i < n; ++i) open[i] = static_cast<std::uint32_t>(m.before[i].size());
-  for (std::size_t i = n; i-- > 0;) {
-    if (open[i] == 0) stack.push_back(static_cast<std::uint32_t>(i));
-  }
-  run();
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (done[i]) continue;
-    stack.push_back(i);
-    run();
-  }
-  for (std::uint32_t at = 0; at < n; ++at) position[order[at]] = at;
-}
 
 FreeOutcome walkFree(const FreeGround& ground, const FreeWalk& walk, const Budget& budget) {
   return Walker(ground, walk, budget).run();

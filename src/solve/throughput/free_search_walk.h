@@ -18,23 +18,10 @@
 
 #include "allot/solve.h"
 #include "base/random.h"
+#include "solve/throughput/free_ground.h"
 #include "solve/throughput/net_state.h"
 
 namespace allot {
-
-// What all walks on one model share.
-struct FreeGround {
-  explicit FreeGround(const PipelineModel& model);
-
-  const PipelineModel* model;
-  std::vector<double> net_weight;    // the most that any pool pays for the net
-  Csr<std::uint32_t> heavy_first;    // nets of an item, heaviest first
-  std::vector<std::uint32_t> order;  // items in topological order of the forward graph, as far as it has one
-  std::vector<std::uint32_t> position;  // of an item in `order`
-  std::vector<std::uint32_t> loose;     // items that may run on two devices or more
-  std::vector<double> speed;            // by pool: best times of all items over their times here
-  std::size_t devices;
-};
 
 struct FreeWalk {
   std::vector<Place> start;
