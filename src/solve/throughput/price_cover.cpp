@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Place kNowhere = std::numeric_limits<Place>::max();
-constexpr std::size_t kStarts = 4, kPolished = 2;  // of them the best ones
+constexpr std::size_t kStarts = 8, kPolished = 2;  // of them the best ones
 constexpr std::uint64_t kMovesPerItem = 100, kMostMoves = 20'000;
 constexpr double kHottest = 1e-2, kColdestStart = 1e-4, kCold = 1e-5;  // temperatures, as parts of the value
 constexpr std::uint64_t kStream = 19;                                  // of random numbers
