@@ -28,11 +28,11 @@ constexpr double kStep = 0.5;        // of the way from the bound to the least l
 // Search for prices around the best so far, the center.
 constexpr double kPull = 0.5;         // of the way from the program's prices to the center
 constexpr double kMaxExpected = 1e3;  // items worth so many times what their devices are: no use
-constexpr double kFirstRange = 0.05, kLeastRange = 1e-4;
+constexpr double kFirstRange = 0.05, kLeastRange = 1e-4, kWiden = 2, kNarrow = 0.7;
 constexpr double kSettled = 5e-4;                        // hope for less is not worth a round
 constexpr std::size_t kPatience = 15, kHastyRounds = 8;  // rounds without a better center
-constexpr std::size_t kHastyHopeless = 16;               // rounds that do not promise to refute the target
-constexpr double kNearCover = 2;                         // ceiling below which sets may make a plan
+constexpr std::size_t kHastyHopeless = 6;  // rounds at full range that do not promise to refute the target
+constexpr double kNearCover = 2;           // ceiling below which sets may make a plan
 constexpr std::size_t kFirstGroups = 24, kMaxGroups = 600;
 constexpr double kLightNet = 0.05;      // of the target: groups of items pay where no net costs more
 constexpr std::size_t kFewItems = 100;  // and there are more items than these
@@ -122,7 +122,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     const double promise = bundle_->promise, before = center_.ratio;
     const bool alone = wanted >= most_groups;  // every price is on its own
     if (alone && promise <= 1) {
-      ++hopeless;
+      if (range_ >= 1) ++hopeless;
       const bool covered = bundle_->ceiling <= 1 || (budget_.patience < 1 && hopeless > kHastyHopeless);
       if (covered || (hopeful_ && bundle_->ceiling < kNearCover)) {
         if (improve()) return Outcome::kImproved;
@@ -135,7 +135,7 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
     } else if (!bundle_->blind && promise - before < kSettled && (!alone || promise <= 1)) {
       // Little is left to hope for, here or at all.
       if (range_ < 1 && bundle_->ceiling - before > 2 * kSettled && failures <= patience) {
-        range_ = std::min(1.0, 2 * range_);
+        range_ = std::min(1.0, kWiden * range_);
         ++failures;
         continue;
       }
@@ -160,12 +160,12 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
                                                    std::max(1.0, promise), std::max(1.0, promise) - before);
     if (!added) return Outcome::kStopped;
     if (refuted(target)) return Outcome::kRefuted;
-    if (center_.ratio > before + 0.1 * (promise - before)) {
-      failures = 0;
-      range_ = std::min(1.0, range_ * 1.5);
-    } else if (++failures % 3 == 0) {
-      range_ = std::max(kLeastRange, range_ * 0.7);
-    }
+    failures = center_.ratio > before + 0.1 * (promise - before) ? 0 : failures + 1;
+    // Where nothing in range can refute the target, narrowing it would not help.
+    if (failures == 0 || promise <= 1)
+      range_ = std::min(1.0, kWiden * range_);
+    else if (failures % 3 == 0)
+      range_ = std::max(kLeastRange, kNarrow * range_);
     if (*added == 0 && center_.ratio <= before) failures = patience + 1;
   }
 }
