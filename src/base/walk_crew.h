@@ -104,7 +104,7 @@ class WalkCrew {
   using Clock = std::chrono::steady_clock;
   static constexpr auto kStartAfter = std::chrono::milliseconds(2);
   static constexpr auto kCallAfter = std::chrono::microseconds(20);
-  static constexpr auto kLookOut = std::chrono::microseconds(1000);
+  static constexpr auto kLookOut = std::chrono::microseconds(5000);
 
   const std::size_t workers_;
   const Clock::time_point made_ = Clock::now();
