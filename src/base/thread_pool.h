@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/processor.h"
+
 namespace allot {
 
 template <class Task>
@@ -22,7 +24,11 @@ void parallelFor(std::size_t n, std::uint32_t threads, Task&& task) {
   };
   std::vector<std::jthread> crew;
   crew.reserve(workers - 1);
-  for (std::size_t i = 1; i < workers; ++i) crew.emplace_back(work);
+  const auto help = [&work, taken = currentProcessor()] {
+    leaveProcessor(taken);
+    work();
+  };
+  for (std::size_t i = 1; i < workers; ++i) crew.emplace_back(help);
   work();
 }
 

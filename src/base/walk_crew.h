@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/processor.h"
+
 namespace allot {
 
 // What is left of a walk: the candidates that lead to an inner node of its tree, and the first of that node's
@@ -125,7 +127,12 @@ class WalkCrew {
   // Only the caller is here: others come after this.
   void start() {
     if (started_.exchange(true)) return;
-    for (std::size_t w = 1; w < workers_; ++w) threads_.emplace_back([this, w] { serve(w); });
+    for (std::size_t w = 1; w < workers_; ++w) {
+      threads_.emplace_back([this, w, taken = currentProcessor()] {
+        leaveProcessor(taken);
+        serve(w);
+      });
+    }
   }
 
   void tell() {
