@@ -205,7 +205,8 @@ TEST(PriceCover, MakesPlansOfSets) {
       const RunOptions run = withWork(1, threads);
       const Budget budget(run, nullptr);
       Collector collector(problem, budget, {});
-      planFromCover(model, cover, budget, collector);
+      WalkCrew crew(threads);
+      planFromCover(model, cover, budget, crew, collector);
       EXPECT_TRUE(collector.internalError().empty()) << collector.internalError();
       made.push_back(collector.take(false, ""));
     }

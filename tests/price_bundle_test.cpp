@@ -15,48 +15,66 @@
 namespace allot {
 namespace {
 
-TEST(GrowingFactor, SolvesWhileRowsComeAndGo) {
+TEST(GrowingFactor, SolvesWhileTheMatrixChanges) {
   Random random(1);
-  for (int round = 0; round < 200; ++round) {
-    constexpr std::size_t kSpace = 12;
-    std::vector<std::vector<double>> vectors, sides(2);
-    GrowingFactor factor;
-    factor.setSides(sides);
-    const auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
-      return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  for (int round = 0; round < 300; ++round) {
+    constexpr std::size_t kSpace = 16;
+    // Rows have entries by coordinate, of which some count; a side has an entry by row and an amount of each
+    // coordinate.
+    std::vector<std::vector<double>> rows, by_row(2), by_coordinate(2, std::vector<double>(kSpace));
+    std::vector<std::uint8_t> counted(kSpace, 1);
+    for (auto& side : by_coordinate) std::generate(side.begin(), side.end(), [&] { return random.unit(); });
+    const auto product = [&](const std::vector<double>& a, const std::vector<double>& b) {
+      double sum = 0;
+      for (std::size_t j = 0; j < kSpace; ++j) sum += counted[j] ? a[j] * b[j] : 0;
+      return sum;
     };
-    for (int change = 0; change < 30; ++change) {
-      if (vectors.size() < kSpace - 2 && (vectors.empty() || random.chance(0.6))) {
-        std::vector<double> fresh(kSpace), row;
+    const auto sideOf = [&](std::size_t k, std::size_t i) {
+      return by_row[k][i] + product(by_coordinate[k], rows[i]);
+    };
+    GrowingFactor factor;
+    factor.clear(2);
+    for (int change = 0; change < 60; ++change) {
+      const auto left = static_cast<std::size_t>(std::count(counted.begin(), counted.end(), 1));
+      const std::uint32_t at = random.below(kSpace);
+      if (rows.size() + 4 < left && (rows.empty() || random.chance(0.3))) {
+        auto& fresh = rows.emplace_back(kSpace);
         for (double& x : fresh) x = random.unit() - 0.3;
-        vectors.push_back(fresh);
-        for (const auto& other : vectors) row.push_back(product(fresh, other));
-        for (auto& side : sides) side.push_back(random.unit());
-        factor.append(std::move(row), std::array{sides[0].back(), sides[1].back()});
-      } else if (random.chance(0.2)) {
-        for (auto& side : sides) std::generate(side.begin(), side.end(), [&] { return random.unit(); });
-        factor.setSides(sides);
-      } else {
-        const auto at = static_cast<std::ptrdiff_t>(random.below(static_cast<std::uint32_t>(vectors.size())));
-        vectors.erase(vectors.begin() + at);
-        for (auto& side : sides) side.erase(side.begin() + at);
-        factor.erase(static_cast<std::size_t>(at));
+        for (auto& side : by_row) side.push_back(random.unit());
+        std::vector<double> products;
+        for (const auto& other : rows) products.push_back(product(fresh, other));
+        const std::size_t last = rows.size() - 1;
+        factor.append(std::move(products), std::array{sideOf(0, last), sideOf(1, last)});
+      } else if (!rows.empty() && random.chance(0.2)) {
+        const auto gone = static_cast<std::ptrdiff_t>(random.below(static_cast<std::uint32_t>(rows.size())));
+        rows.erase(rows.begin() + gone);
+        for (auto& side : by_row) side.erase(side.begin() + gone);
+        factor.erase(static_cast<std::size_t>(gone));
+      } else if (!counted[at] || rows.size() + 4 < left) {
+        std::vector<double> column;
+        for (const auto& row : rows) column.push_back(row[at]);
+        const std::array times{by_coordinate[0][at], by_coordinate[1][at]};
+        counted[at] ? factor.subtract(column, times) : factor.add(column, times);
+        counted[at] ^= 1;
       }
-      ASSERT_EQ(factor.size(), vectors.size());
+      ASSERT_EQ(factor.size(), rows.size());
       const std::vector<double> x = factor.solve(std::array{2.0, -1.0});
-      for (std::size_t i = 0; i < vectors.size(); ++i) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
         double sum = 0;
-        for (std::size_t j = 0; j < vectors.size(); ++j) sum += product(vectors[i], vectors[j]) * x[j];
-        ASSERT_NEAR(sum, 2 * sides[0][i] - sides[1][i], 1e-6);
+        for (std::size_t j = 0; j < rows.size(); ++j) sum += product(rows[i], rows[j]) * x[j];
+        ASSERT_NEAR(sum, 2 * sideOf(0, i) - sideOf(1, i), 1e-6);
       }
-      const double mixed = factor.product(0, 1);
-      ASSERT_NEAR(product(factor.solve(std::array{1.0, 0.0}), sides[1]), mixed, 1e-6 * (1 + std::abs(mixed)));
+      double mixed = 0;
+      const std::vector<double> y = factor.solve(std::array{1.0, 0.0});
+      for (std::size_t i = 0; i < rows.size(); ++i) mixed += y[i] * sideOf(1, i);
+      ASSERT_NEAR(factor.product(0, 1), mixed, 1e-6 * (1 + std::abs(mixed)));
     }
   }
 }
 
 struct Family {
   std::size_t items;
+  std::vector<std::uint32_t> order;  // all items
   std::vector<double> counts;
   std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>> sets;  // pool, items
 
@@ -77,6 +95,8 @@ struct Family {
 Family randomFamily(Random& random) {
   Family family;
   family.items = 2 + random.below(12);
+  for (std::uint32_t v = 0; v < family.items; ++v)
+    family.order.insert(family.order.begin() + random.below(v + 1), v);
   family.counts.resize(1 + random.below(3));
   for (std::size_t k = 0; k < family.counts.size(); ++k) {
     family.counts[k] = 1 + random.below(4);
@@ -99,7 +119,7 @@ TEST(PriceBundle, PromiseAndCeilingMeet) {
   for (int round = 0; round < 1000; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const Family family = randomFamily(random);
-    PriceBundle bundle(family.items, family.counts, static_cast<std::uint32_t>(round));
+    PriceBundle bundle(family.order, family.counts, static_cast<std::uint32_t>(round));
     for (const auto& [pool, set] : family.sets) bundle.add(pool, set, 1);
     // What is too heavy does not count.
     std::vector<std::uint32_t> all(family.items);
@@ -115,7 +135,7 @@ TEST(PriceBundle, PromiseAndCeilingMeet) {
     std::vector<double> devices(family.counts.size(), 1 / total);
     double best = 0, ceiling = 1e300;
     for (int step = 0; step < 60; ++step) {
-      bundle.solve(items, devices, 2);
+      bundle.solve(items, devices, 8);
       ASSERT_FALSE(bundle.blind);
       ASSERT_NEAR(bundle.promise, family.promise(bundle.item_price), 1e-9);
       double worth_of_all = 0;
@@ -142,7 +162,7 @@ TEST(PriceBundle, PromiseAndCeilingMeet) {
 
 TEST(PriceBundle, WithoutSetsPricesAreThoseOfTheCenter) {
   const std::vector<double> counts{2, 1}, items{0.2, 0.3, 0.4}, devices{0.3, 0.4};
-  PriceBundle bundle(3, counts, 0);
+  PriceBundle bundle(std::vector<std::uint32_t>{0, 1, 2}, counts, 0);
   bundle.add(0, {0, 1}, 5);
   bundle.setLimit(4);
   bundle.tie(std::vector<std::uint32_t>{0, 1, 2}, items);
@@ -154,7 +174,7 @@ TEST(PriceBundle, WithoutSetsPricesAreThoseOfTheCenter) {
 
 TEST(PriceBundle, WorthlessItemsStayWorthless) {
   const std::vector<double> counts{2}, items{0, 0}, devices{0.5};
-  PriceBundle bundle(2, counts, 0);
+  PriceBundle bundle(std::vector<std::uint32_t>{0, 1}, counts, 0);
   bundle.add(0, {0, 1}, 1);
   bundle.setLimit(1);
   bundle.tie(std::vector<std::uint32_t>{0, 1}, std::vector<double>{1, 1});
@@ -165,7 +185,7 @@ TEST(PriceBundle, WorthlessItemsStayWorthless) {
 
 TEST(PriceBundle, TiedItemsKeepTheirShares) {
   const std::vector<double> counts{2}, items{0.1, 0.3, 0.4}, devices{0.5};
-  PriceBundle bundle(3, counts, 0);
+  PriceBundle bundle(std::vector<std::uint32_t>{0, 1, 2}, counts, 0);
   bundle.add(0, {0, 1}, 1);
   bundle.add(0, {2}, 1);
   bundle.setLimit(1);

@@ -49,6 +49,17 @@ class WalkCrew {
 
   std::size_t workers() const { return workers_; }
 
+  // For whoever knows that there will be much to do. Only the caller is here: others come after this.
+  void start() {
+    if (started_.exchange(true)) return;
+    for (std::size_t w = 1; w < workers_; ++w) {
+      threads_.emplace_back([this, w, taken = currentProcessor()] {
+        leaveProcessor(taken);
+        serve(w);
+      });
+    }
+  }
+
   // Does walks 0 .. n-1. `at_once`: they are known to take milliseconds, so that others start and are called
   // before it begins.
   void run(std::size_t n, const Task& task, bool at_once = false) {
@@ -123,17 +134,6 @@ class WalkCrew {
   std::atomic<std::int64_t> hungry_{0};  // threads that wait, less the parts that wait for them
   std::atomic<bool> started_{false};
   std::vector<std::jthread> threads_;
-
-  // Only the caller is here: others come after this.
-  void start() {
-    if (started_.exchange(true)) return;
-    for (std::size_t w = 1; w < workers_; ++w) {
-      threads_.emplace_back([this, w, taken = currentProcessor()] {
-        leaveProcessor(taken);
-        serve(w);
-      });
-    }
-  }
 
   void tell() {
     ++news_;

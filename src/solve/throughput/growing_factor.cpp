@@ -1,6 +1,7 @@
 #include "solve/throughput/growing_factor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -9,9 +10,8 @@ namespace {
 
 constexpr double kLeastPivot = 1e-9;  // of the diagonal
 
-// The loops that take the time. Eight sums, so that additions need not wait for each other.
-inline __attribute__((always_inline)) double sumProducts(const double* __restrict a,
-                                                         const double* __restrict b, std::size_t n) {
+// Eight sums, so that additions need not wait for each other.
+double dot(const double* __restrict a, const double* __restrict b, std::size_t n) {
   double sums[8] = {};
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -20,41 +20,53 @@ inline __attribute__((always_inline)) double sumProducts(const double* __restric
   for (; i < n; ++i) sums[0] += a[i] * b[i];
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
-inline __attribute__((always_inline)) void takeTimes(double times, const double* __restrict row,
-                                                     double* __restrict from, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) from[i] -= times * row[i];
+
+// Of a column of the factor and the column that is added or taken off.
+struct Turn {
+  double cosine, sine, inverse;  // one over the cosine
+};
+
+// Turns entries of some rows, each with what its row has in the other column.
+template <bool kAdd, std::size_t kRows>
+void turn(std::array<double*, kRows> rows, double* other, std::span<const Turn> turns) {
+  std::array<double, kRows> x;
+  for (std::size_t k = 0; k < kRows; ++k) x[k] = other[k];
+  for (std::size_t j = 0; j < turns.size(); ++j) {
+    const Turn by = turns[j];
+    for (std::size_t k = 0; k < kRows; ++k) {
+      const double entry = rows[k][j];
+      if constexpr (kAdd) {
+        rows[k][j] = by.cosine * entry + by.sine * x[k];
+        x[k] = by.cosine * x[k] - by.sine * entry;
+      } else {
+        rows[k][j] = (entry - by.sine * x[k]) * by.inverse;
+        x[k] = by.cosine * x[k] - by.sine * rows[k][j];
+      }
+    }
+  }
+  for (std::size_t k = 0; k < kRows; ++k) other[k] = x[k];
 }
 
-double dotNarrow(const double* a, const double* b, std::size_t n) {
-  return sumProducts(a, b, n);
+template <bool kAdd>
+Turn turnOf(double& pivot, double other) {
+  if constexpr (kAdd) {
+    const double length = std::sqrt(pivot * pivot + other * other);
+    const Turn by{pivot / length, other / length, length / pivot};
+    pivot = length;
+    return by;
+  } else {
+    const double sine = other / pivot;
+    const double cosine = std::sqrt(std::max(1 - sine * sine, kLeastPivot));
+    pivot *= cosine;
+    return {cosine, sine, 1 / cosine};
+  }
 }
-void subtractNarrow(double times, const double* row, double* from, std::size_t n) {
-  takeTimes(times, row, from, n);
-}
-
-#if defined(__x86_64__)
-// Sums in the same order, so results are those of any other machine.
-__attribute__((target("avx2"))) double dotWide(const double* a, const double* b, std::size_t n) {
-  return sumProducts(a, b, n);
-}
-__attribute__((target("avx2"))) void subtractWide(double times, const double* row, double* from,
-                                                  std::size_t n) {
-  takeTimes(times, row, from, n);
-}
-
-const bool kWide = __builtin_cpu_supports("avx2");
-const auto dot = kWide ? dotWide : dotNarrow;
-const auto subtract = kWide ? subtractWide : subtractNarrow;
-#else
-const auto dot = dotNarrow;
-const auto subtract = subtractNarrow;
-#endif
 
 }  // namespace
 
-void GrowingFactor::clear() {
+void GrowingFactor::clear(std::size_t sides) {
   rows_.clear();
-  for (auto& side : sides_) side.clear();
+  sides_.assign(sides, {});
 }
 
 void GrowingFactor::append(std::vector<double> row, std::span<const double> sides) {
@@ -66,39 +78,50 @@ void GrowingFactor::append(std::vector<double> row, std::span<const double> side
   rows_.push_back(std::move(row));
 }
 
-void GrowingFactor::erase(std::size_t index) {
-  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(index));
-  // The rows behind it reach one column too far: turning pairs of columns brings them back and leaves all
-  // products as they are.
-  std::vector<double> cosine, sine;
-  const auto turn = [&](std::vector<double>& row, std::size_t end) {
-    for (std::size_t j = index; j < end; ++j) {
-      const double left = row[j], right = row[j + 1];
-      row[j] = cosine[j - index] * left + sine[j - index] * right;
-      row[j + 1] = cosine[j - index] * right - sine[j - index] * left;
+template <bool kAdd>
+void GrowingFactor::change(std::size_t first, std::vector<double> column, std::vector<double> times) {
+  // A turn waits for the one before it, so some rows are turned side by side.
+  constexpr std::size_t kAbreast = 4;
+  const std::size_t n = size();
+  std::vector<Turn> turns;
+  turns.reserve(n - first);
+  for (std::size_t begin = first; begin < n; begin += kAbreast) {
+    const std::size_t end = std::min(begin + kAbreast, n);
+    if (end - begin == kAbreast) {
+      turn<kAdd, kAbreast>({&rows_[begin][first], &rows_[begin + 1][first], &rows_[begin + 2][first],
+                            &rows_[begin + 3][first]},
+                           &column[begin - first], turns);
+    } else {
+      for (std::size_t i = begin; i < end; ++i) turn<kAdd, 1>({&rows_[i][first]}, &column[i - first], turns);
     }
-  };
-  for (std::size_t i = index; i < size(); ++i) {
-    std::vector<double>& row = rows_[i];
-    turn(row, i);
-    const double length = std::hypot(row[i], row[i + 1]);
-    cosine.push_back(row[i] / length);
-    sine.push_back(row[i + 1] / length);
-    row[i] = length;
-    row.pop_back();
+    for (std::size_t i = begin; i < end; ++i) {
+      turn<kAdd, 1>({&rows_[i][begin]}, &column[i - first], std::span(turns).subspan(begin - first));
+      turns.push_back(turnOf<kAdd>(rows_[i][i], column[i - first]));
+    }
   }
-  for (auto& side : sides_) {
-    turn(side, size());
-    side.pop_back();
-  }
+  for (std::size_t k = 0; k < sides_.size(); ++k) turn<kAdd, 1>({sides_[k].data() + first}, &times[k], turns);
 }
 
-void GrowingFactor::setSides(std::vector<std::vector<double>> sides) {
-  sides_ = std::move(sides);
-  for (auto& side : sides_) {
-    for (std::size_t i = 0; i < size(); ++i)
-      side[i] = (side[i] - dot(rows_[i].data(), side.data(), i)) / rows_[i][i];
-  }
+void GrowingFactor::erase(std::size_t index) {
+  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(index));
+  // What the rows behind it have in its column must be in the other columns.
+  const auto take = [&](std::vector<double>& row) {
+    const double entry = row[index];
+    row.erase(row.begin() + static_cast<std::ptrdiff_t>(index));
+    return entry;
+  };
+  std::vector<double> column, times;
+  for (std::size_t i = index; i < size(); ++i) column.push_back(take(rows_[i]));
+  for (auto& side : sides_) times.push_back(take(side));
+  change<true>(index, std::move(column), std::move(times));
+}
+
+void GrowingFactor::add(std::span<const double> column, std::span<const double> times) {
+  change<true>(0, {column.begin(), column.end()}, {times.begin(), times.end()});
+}
+
+void GrowingFactor::subtract(std::span<const double> column, std::span<const double> times) {
+  change<false>(0, {column.begin(), column.end()}, {times.begin(), times.end()});
 }
 
 double GrowingFactor::product(std::size_t side, std::size_t other) const {
@@ -112,7 +135,7 @@ std::vector<double> GrowingFactor::solve(std::span<const double> times) const {
   }
   for (std::size_t i = size(); i-- > 0;) {
     x[i] /= rows_[i][i];
-    subtract(x[i], rows_[i].data(), x.data(), i);
+    for (std::size_t j = 0; j < i; ++j) x[j] -= x[i] * rows_[i][j];
   }
   return x;
 }

@@ -34,8 +34,9 @@ constexpr std::size_t kPatience = 15, kHastyRounds = 8;  // rounds without a bet
 constexpr std::size_t kHastyHopeless = 6;  // rounds at full range that do not promise to refute the target
 constexpr double kNearCover = 2;           // ceiling below which sets may make a plan
 constexpr std::size_t kFirstGroups = 24, kMaxGroups = 600;
-constexpr double kLightNet = 0.05;      // of the target: groups of items pay where no net costs more
-constexpr std::size_t kFewItems = 100;  // and there are more items than these
+constexpr double kLightNet = 0.05;  // of the target: groups of items pay where no net costs more
+// Of items: with these, groups and threads do not pay.
+constexpr std::size_t kFewItems = 100;
 // Whether prices that refute a load are found is luck too: so many times it begins anew where little is
 // missing.
 constexpr std::uint32_t kAttempts = 4;
@@ -43,7 +44,7 @@ constexpr double kRetryGap = 5e-3;
 // Table entries after which it ends, some 30 s of one thread; programs count by the changes of their active
 // sets.
 constexpr double kMaxWork = 6e10;
-constexpr double kWorkPerChange = 2e5;
+constexpr double kWorkPerChange = 2e4;
 
 }  // namespace
 
@@ -86,7 +87,7 @@ void PackingBounder::tie(std::size_t groups) {
 // Whether the sets that are known make a better plan.
 bool PackingBounder::improve() {
   if (!listener_.cover) return false;
-  const double value = listener_.cover(bundle_->cover());
+  const double value = listener_.cover(bundle_->cover(), crew_);
   if (!(value < high_)) return false;
   high_ = value;
   return true;
@@ -173,6 +174,8 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
 PackingBoundReport PackingBounder::run(BoundBy by) {
   const std::size_t n = model_.itemCount();
   if (n == 0 || n > kMaxItems || known_.upper <= 0) return report_;
+  // Threads are there when the first sweep begins.
+  if (by == BoundBy::kPrices && n > kFewItems) crew_.start();
   order_ = sweepOrder(model_);
   report_.peak_open = order_.peak_open;
   for (const Pool& pool : model_.pools) counts_.push_back(static_cast<double>(pool.devices.size()));
@@ -199,12 +202,12 @@ PackingBoundReport PackingBounder::run(BoundBy by) {
 
 // Looks for the highest load that prices can refute.
 void PackingBounder::search(std::uint32_t variety) {
-  bundle_ = std::make_unique<PriceBundle>(model_.itemCount(), counts_, variety);
+  bundle_ = std::make_unique<PriceBundle>(order_.items, counts_, variety);
   bundle_->setLimit(limit_);
   for (const CoverSet& set : known_.sets) {
     for (std::size_t k = 0; k < model_.poolCount(); ++k) {
       if (std::all_of(set.items.begin(), set.items.end(), [&](std::uint32_t v) { return model_.runs(v, k); }))
-        addSet(k, set.items, high_);
+        addSet(k, set.items, loadOf(k, set.items), high_);
     }
   }
   const SplitPrices split = splitPrices(model_, counts_);
@@ -266,8 +269,8 @@ SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Prog
   PackingListener listener;
   listener.bound = [&](double bound) { progress.bound(bound, "packing-bound"); };
   if (freeSearchAccepts(problem)) {
-    listener.cover = [&](std::span<const CoverSet> cover) {
-      planFromCover(model, cover, budget, progress);
+    listener.cover = [&](std::span<const CoverSet> cover, WalkCrew& crew) {
+      planFromCover(model, cover, budget, crew, progress);
       return progress.bestValue();
     };
   }

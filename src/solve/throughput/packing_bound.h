@@ -15,6 +15,7 @@
 #include <functional>
 
 #include "allot/solve.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/cover_set.h"
 #include "solve/throughput/pipeline_model.h"
 
@@ -46,8 +47,8 @@ struct PackingKnown {
 struct PackingListener {
   std::function<void(double)> bound;  // each rise
   // Sets that cover all items, in parts, within a load that was not refuted; answers what the value is at
-  // most, as plans made of them may say.
-  std::function<double(std::span<const CoverSet>)> cover;
+  // most, as plans made of them may say. The crew has nothing else to do meanwhile.
+  std::function<double(std::span<const CoverSet>, WalkCrew&)> cover;
 };
 // The best bound found: no plan is better than that.
 enum class BoundBy : std::uint8_t { kItems, kPrices };

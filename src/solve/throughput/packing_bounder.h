@@ -58,6 +58,7 @@ class PackingBounder {
       std::uint32_t cap = 0;
       LeastLoads loads;
       std::vector<std::vector<std::uint32_t>> sets;  // worth more than their device
+      std::vector<double> set_loads;
       bool swept = false;
     };
     std::vector<Pool> pools;
@@ -105,7 +106,7 @@ class PackingBounder {
   void makeSweepers();
   double itemBound() const;
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;
-  bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target);
+  bool addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double load, double target);
   double resolution(std::size_t pool, double hope) const;
   bool closed(double load) const { return report_.bound >= load * (1 - std::max(budget_.gap, kOptimalGap)); }
   // Where this is true of what is just below a load, the load itself is closed.

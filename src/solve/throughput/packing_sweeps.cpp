@@ -81,8 +81,8 @@ double PackingBounder::itemBound() const {
   return most * (1 - kPackingRounding) * (1 - kPackingRounding);
 }
 
-bool PackingBounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double target) {
-  const double load = loadOf(pool, items);
+bool PackingBounder::addSet(std::size_t pool, const std::vector<std::uint32_t>& items, double load,
+                            double target) {
   return !items.empty() && load <= target * (1 + kPackingRounding) && bundle_->add(pool, items, load);
 }
 
@@ -109,7 +109,8 @@ double PackingBounder::refutedBelow(const Priced& priced) const {
   // Only the least loads of prizes matter; for each pool they rise with the prize.
   double first = refuted(0) ? limit_ * (1 - kPackingRounding) : 0;
   for (std::size_t k = 0; k < priced.pools.size() && first > 0; ++k) {
-    const auto& [cap, loads, sets, swept] = priced.pools[k];
+    const std::uint32_t cap = priced.pools[k].cap;
+    const LeastLoads& loads = priced.pools[k].loads;
     std::uint32_t low = 0, high = cap + 1;  // the first prize whose load is not refuted
     while (low < high) {
       const std::uint32_t middle = low + (high - low) / 2;
@@ -170,6 +171,7 @@ void PackingBounder::sweepPool(std::size_t pool, const Prices& prices, Sweeper& 
   for (std::uint32_t i = 1; i < kSetsPerSweep && most > base; ++i)
     wishes.push_back({most - (most - base) * i / kSetsPerSweep, limit, true});
   found.sets = sweeper.sweep.sets(wishes, sweeper.random);
+  for (const auto& set : found.sets) found.set_loads.push_back(loadOf(pool, set));
 }
 
 // Moves the center to prices that have been swept if they are better.
@@ -215,7 +217,8 @@ std::optional<std::size_t> PackingBounder::price(std::span<const Prices> points,
       if (!found.swept) return std::nullopt;
       ++report_.sweeps;
       work_ += static_cast<double>(sweepers_[i][k].sweep.entries());
-      for (const auto& set : found.sets) added += addSet(k, set, target);
+      for (std::size_t s = 0; s < found.sets.size(); ++s)
+        added += addSet(k, found.sets[s], found.set_loads[s], target);
     }
     raise(refutedBelow(priced[i]) * (1 - kPackingRounding) * (1 - kPackingRounding));
     setCenter(std::move(priced[i]), target);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 namespace allot {
 namespace {
@@ -19,6 +20,9 @@ constexpr double kRidge = 1e-7;
 constexpr double kLeastWorth = 1e-300;  // to divide by
 constexpr std::size_t kMostChanges = 1000;
 constexpr std::size_t kMostCandidates = 48;
+// Taken up together: at most so many sets, and prices to be held, off by at least this share of the most.
+constexpr std::size_t kSetsAtOnce = 4, kHeldAtOnce = 8;
+constexpr double kAlmostAsDear = 0.5;
 
 // Solves the equations in the rows of `a`, the right-hand side in the last column, by elimination; false when
 // they are singular.
@@ -43,13 +47,14 @@ bool eliminate(std::vector<std::vector<double>>& a) {
 
 }  // namespace
 
-PriceBundle::PriceBundle(std::size_t items, std::span<const double> counts, std::uint32_t variety)
-    : items_(items), counts_(counts.begin(), counts.end()), reach_(kReach[variety % kReach.size()]) {}
+PriceBundle::PriceBundle(std::span<const std::uint32_t> order, std::span<const double> counts,
+                         std::uint32_t variety)
+    : groups_(order), counts_(counts.begin(), counts.end()), reach_(kReach[variety % kReach.size()]) {}
 
 bool PriceBundle::add(std::size_t pool, std::vector<std::uint32_t> items, double load) {
-  std::sort(items.begin(), items.end());
+  std::vector<PriceGroups::Run> runs = groups_.runsOf(items);
   if (!known_.emplace(pool, items).second) return false;
-  sets_.push_back({pool, std::move(items), load, {}});
+  sets_.push_back({pool, std::move(items), load, std::move(runs)});
   return true;
 }
 
@@ -75,114 +80,25 @@ void PriceBundle::keepWorth(std::span<const double> item_prices, std::span<const
   sets_ = std::move(kept);
 }
 
-void PriceBundle::tie(std::span<const std::uint32_t> group_of, std::span<const double> base) {
-  group_of_.assign(group_of.begin(), group_of.end());
-  groups_ = 1 + *std::max_element(group_of.begin(), group_of.end());
-  std::vector<double> total(groups_, 0);
-  for (std::size_t v = 0; v < items_; ++v) total[group_of[v]] += base[v];
-  share_.resize(items_);
-  double mean = 0;
-  for (std::size_t v = 0; v < items_; ++v) {
-    share_[v] = base[v] / total[group_of[v]];
-    mean += base[v] / static_cast<double>(groups_);
-  }
-  root_scale_.resize(groups_);
-  for (std::size_t g = 0; g < groups_; ++g) root_scale_[g] = std::sqrt((total[g] + mean) / (2 * mean));
-  forgetWeights();
-  made_ = 0;
-}
-
-void PriceBundle::makeParts() {
-  std::vector<double> part(groups_, 0);
-  for (; made_ < sets_.size(); ++made_) {
-    KnownSet& set = sets_[made_];
-    set.parts.clear();
-    for (const std::uint32_t v : set.items) part[group_of_[v]] += share_[v] * root_scale_[group_of_[v]];
-    for (const std::uint32_t v : set.items) {
-      const std::uint32_t g = group_of_[v];
-      if (part[g] > 0) set.parts.push_back({g, part[g]});
-      part[g] = 0;
-    }
-  }
-}
-
-double PriceBundle::worth(const KnownSet& set, std::span<const double> prices) const {
-  double sum = 0;
-  for (const Part& part : set.parts) sum += part.value * prices[part.group];
-  return sum;
-}
-
-// What an active one has in each right-hand side: whether it is a set of the pool, for each pool, and what it
-// would be worth without weights. Nothing while these are not known yet.
-std::vector<double> PriceBundle::sidesOf(const Active& active) const {
-  std::vector<double> sides;
-  if (!sides_known_) return sides;
-  for (const std::size_t k : pools_) sides.push_back(active.is_set && sets_[active.index].pool == k);
-  if (active.is_set) {
-    const KnownSet& set = sets_[active.index];
-    sides.push_back(worth(set, center_) + step_ * worth(set, root_scale_));
-  } else {
-    const double scale = root_scale_[active.index];
-    sides.push_back(-scale * (center_[active.index] + step_ * scale));
-  }
-  return sides;
-}
-
-void PriceBundle::setSides() {
-  sides_known_ = true;
-  std::vector<std::vector<double>> columns(pools_.size() + 1);
-  for (const Active& active : active_) {
-    const std::vector<double> sides = sidesOf(active);
-    for (std::size_t k = 0; k < columns.size(); ++k) columns[k].push_back(sides[k]);
-  }
-  factor_.setSides(std::move(columns));
-}
-
-void PriceBundle::activate(bool is_set, std::uint32_t index, double weight) {
-  // As a vector by group: that of a group points the other way, for it keeps its price up.
-  std::vector<double> vector(groups_, 0);
-  if (is_set) {
-    for (const Part& part : sets_[index].parts) vector[part.group] = part.value;
-  } else {
-    vector[index] = -root_scale_[index];
-  }
-  active_.push_back({is_set, index, weight});
-  std::vector<double> products;
-  for (const Active& other : active_) {
-    if (!other.is_set) {
-      products.push_back(-root_scale_[other.index] * vector[other.index]);
-      continue;
-    }
-    const KnownSet& set = sets_[other.index];
-    products.push_back(worth(set, vector) + (is_set && set.pool == sets_[index].pool ? 1 : 0));
-  }
-  products.back() *= 1 + kRidge;
-  factor_.append(std::move(products), sidesOf(active_.back()));
-}
-
-void PriceBundle::deactivate(std::size_t at) {
-  active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(at));
-  factor_.erase(at);
-}
-
 // Makes the last weights fit: those of a pool add up to its devices that are needed. False: there are no
 // sets.
 bool PriceBundle::start(std::span<const double> center_devices) {
-  sides_known_ = false;
-  factor_.setSides({});
-  for (std::size_t i = active_.size(); i-- > 0;) {
-    if (active_[i].is_set && sets_[active_[i].index].load > limit_) deactivate(i);
-  }
+  std::erase_if(active_, [&](const Active& active) { return !counts(sets_[active.set]); });
+  groups_.sumUp(center_, sums_);
   std::vector<const KnownSet*> dearest(counts_.size(), nullptr);
+  std::vector<double> most(counts_.size(), 0);
   for (const KnownSet& set : sets_) {
-    const KnownSet*& best = dearest[set.pool];
-    if (set.load <= limit_ && (best == nullptr || worth(set, center_) > worth(*best, center_))) best = &set;
+    if (!counts(set)) continue;
+    const double worth = PriceGroups::worth(set.runs, sums_);
+    if (dearest[set.pool] != nullptr && worth <= most[set.pool]) continue;
+    dearest[set.pool] = &set;
+    most[set.pool] = worth;
   }
   // As far as sets are known, all devices are worth 1 at the center.
   device_worth_.assign(center_devices.begin(), center_devices.end());
   double devices = 0;
   for (std::size_t k = 0; k < counts_.size(); ++k) {
-    if (dearest[k] != nullptr) device_worth_[k] = worth(*dearest[k], center_);
+    if (dearest[k] != nullptr) device_worth_[k] = most[k];
     devices += counts_[k] * device_worth_[k];
   }
   devices = std::max(devices, kLeastWorth);
@@ -199,20 +115,75 @@ bool PriceBundle::start(std::span<const double> center_devices) {
     pools_.push_back(k);
     const double wanted = counts_[k] * devices_needed_;
     double sum = 0;
-    for (const Active& active : active_)
-      sum += active.is_set && sets_[active.index].pool == k ? active.weight : 0;
-    if (sum <= 0) activate(true, static_cast<std::uint32_t>(dearest[k] - sets_.data()), sum = wanted);
+    for (const Active& active : active_) sum += sets_[active.set].pool == k ? active.weight : 0;
+    if (sum <= 0) active_.push_back({static_cast<std::uint32_t>(dearest[k] - sets_.data()), sum = wanted});
     for (Active& active : active_) {
-      if (active.is_set && sets_[active.index].pool == k) active.weight *= wanted / sum;
+      if (sets_[active.set].pool == k) active.weight *= wanted / sum;
     }
   }
   return !pools_.empty() && worth_left_ > 0;
 }
 
-// The weights under which every active set is worth its device and every active group nothing. With K the
-// products of the active ones, h what they would be worth without weights, E the pool of each and n the
-// devices of the pools, they solve t K w = h - E q, E'w = n d, n'q = worth of the devices. K can be singular
-// where this has one solution, so it is K + EE' that is factored: q is less by t n d then.
+void PriceBundle::factorise() {
+  free_price_ = center_;
+  for (std::size_t g = 0; g < groups_.size(); ++g) free_price_[g] += step_ * groups_.root_scale[g];
+  factor_.clear(pools_.size() + 1);
+  for (std::size_t i = 0; i < active_.size(); ++i) appendToFactor(i);
+}
+
+// Products with the active sets before it, over the groups that are free. The sides: for each pool whether it
+// is a set of it, and what the set would be worth without weights.
+void PriceBundle::appendToFactor(std::size_t at) {
+  const KnownSet& set = sets_[active_[at].set];
+  std::vector<double> parts(groups_.size(), 0), sides;
+  groups_.addParts(set.runs, parts);
+  double free_worth = 0;
+  for (std::size_t g = 0; g < parts.size(); ++g) {
+    if (held_[g]) parts[g] = 0;
+    free_worth += parts[g] * free_price_[g];
+  }
+  groups_.sumUp(parts, sums_);
+  std::vector<double> products;
+  for (std::size_t i = 0; i <= at; ++i) {
+    const KnownSet& other = sets_[active_[i].set];
+    products.push_back(PriceGroups::worth(other.runs, sums_) + (other.pool == set.pool ? 1 : 0));
+  }
+  products.back() *= 1 + kRidge;
+  for (const std::size_t k : pools_) sides.push_back(set.pool == k ? 1 : 0);
+  sides.push_back(free_worth);
+  factor_.append(std::move(products), sides);
+}
+
+// Of the active sets.
+std::vector<double> PriceBundle::partsOf(std::uint32_t group) const {
+  std::vector<double> parts;
+  for (const Active& active : active_) parts.push_back(groups_.partOf(group, sets_[active.set].runs));
+  return parts;
+}
+
+// What a group adds to the right-hand sides, for each part of it.
+std::vector<double> PriceBundle::sidesOf(std::uint32_t group) const {
+  std::vector<double> sides(pools_.size(), 0);
+  sides.push_back(free_price_[group]);
+  return sides;
+}
+
+void PriceBundle::hold(std::uint32_t group) {
+  held_[group] = 1;
+  held_by_[group] = 0;
+  factor_.subtract(partsOf(group), sidesOf(group));
+}
+
+void PriceBundle::release(std::uint32_t group) {
+  held_[group] = 0;
+  factor_.add(partsOf(group), sidesOf(group));
+}
+
+// The weights under which every active set is worth its device and every held price is zero. With K the
+// products of the active sets, h what they would be worth without weights, both over the groups whose prices
+// are free, E the pool of each and n the devices of the pools, they solve t K w = h - E q, E'w = n d,
+// n'q = worth of the devices. K can be singular where this has one solution, so it is K + EE' that is
+// factored: q is less by t n d then.
 bool PriceBundle::bestWeights() {
   const std::size_t pools = pools_.size();
   std::vector<std::vector<double>> small(pools + 1, std::vector<double>(pools + 2, 0));
@@ -232,95 +203,115 @@ bool PriceBundle::bestWeights() {
   for (double& t : times) t /= step_;
   weights_ = factor_.solve(times);
   needed_ = small[pools][pools + 1] / step_;
+  cover_.clear(groups_.itemCount());
+  for (std::size_t i = 0; i < active_.size(); ++i) cover_.add(sets_[active_[i].set].runs, weights_[i]);
+  cover_.parts(groups_, covered_);
+  holding_.resize(groups_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    holding_[g] = (covered_[g] - free_price_[g] / step_) / groups_.root_scale[g];
   return true;
 }
 
 // Goes towards the best weights, and drops on the way what would get less than none. False: there are no best
 // ones.
 bool PriceBundle::balance() {
+  const auto groups = static_cast<std::uint32_t>(groups_.size());
   for (; changes < kMostChanges; ++changes) {
     if (!bestWeights()) return false;
     double way = 1;
-    for (std::size_t i = 0; i < active_.size(); ++i) {
-      const double from = active_[i].weight;
-      if (weights_[i] < 0) way = std::min(way, from / (from - weights_[i]));
+    const auto look = [&](double from, double to) {
+      if (to < 0) way = std::min(way, from / (from - to));
+    };
+    for (std::size_t i = 0; i < active_.size(); ++i) look(active_[i].weight, weights_[i]);
+    for (std::uint32_t g = 0; g < groups; ++g) {
+      if (held_[g]) look(held_by_[g], holding_[g]);
     }
     for (std::size_t i = 0; i < active_.size(); ++i)
       active_[i].weight += way * (weights_[i] - active_[i].weight);
+    for (std::uint32_t g = 0; g < groups; ++g) held_by_[g] += way * (holding_[g] - held_by_[g]);
     devices_needed_ += way * (needed_ - devices_needed_);
     if (way == 1) break;
+    // What was taken up last has no weight yet; it stays unless it would get less.
+    const auto goes = [&](double weight, double to) {
+      return weight <= kNoWeight * devices_needed_ && to <= 0;
+    };
     for (std::size_t i = active_.size(); i-- > 0;) {
-      if (active_[i].weight <= kNoWeight * devices_needed_) deactivate(i);
+      if (!goes(active_[i].weight, weights_[i])) continue;
+      active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
+      factor_.erase(i);
+    }
+    for (std::uint32_t g = 0; g < groups; ++g) {
+      if (held_[g] && goes(held_by_[g], holding_[g])) release(g);
     }
   }
   return true;
 }
 
+// At the best weights.
 void PriceBundle::takePrices() {
-  price_.assign(root_scale_.begin(), root_scale_.end());
-  for (const Active& active : active_) {
-    if (active.is_set) {
-      for (const Part& part : sets_[active.index].parts) price_[part.group] -= active.weight * part.value;
-    } else {
-      price_[active.index] += active.weight * root_scale_[active.index];
-    }
-  }
-  for (std::size_t g = 0; g < groups_; ++g) price_[g] = center_[g] + step_ * price_[g];
+  price_.resize(groups_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    price_[g] = held_[g] ? 0 : free_price_[g] - step_ * covered_[g];
 }
 
-// The set that is most above its worth, by how much. Those that were so at the last look at all sets come
-// first: a look at all takes longer than the rest of a change.
-std::pair<double, std::size_t> PriceBundle::dearestSet() {
-  const auto over = [&](std::size_t s) {
-    return counts_[sets_[s].pool] * (worth(sets_[s], price_) - device_worth_[sets_[s].pool]);
+// Puts the sets that are above their worth into `candidates_`, dearest first. Those that were so at the last
+// look at all sets come first: a look at all takes longer than the rest of a change.
+void PriceBundle::rankSets() {
+  groups_.sumUp(price_, sums_);
+  const auto over = [&](const KnownSet& set) {
+    return counts_[set.pool] * (PriceGroups::worth(set.runs, sums_) - device_worth_[set.pool]);
   };
-  std::pair<double, std::size_t> dearest{kTolerance, std::numeric_limits<std::size_t>::max()};
-  const auto look = [&](std::size_t s, double by) {
-    if (by > dearest.first) dearest = {by, s};
-  };
-  for (const auto& [by, s] : candidates_) look(s, over(s));
-  if (dearest.first > kTolerance) return dearest;
+  for (auto& [by, s] : candidates_) by = over(sets_[s]);
+  std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
+  if (!candidates_.empty() && candidates_.front().first > kTolerance) return;
   candidates_.clear();
-  for (std::size_t s = 0; s < sets_.size(); ++s) {
-    if (sets_[s].load > limit_) continue;
-    const double by = over(s);
+  for (std::uint32_t s = 0; s < sets_.size(); ++s) {
+    if (!counts(sets_[s])) continue;
+    const double by = over(sets_[s]);
     if (by > kTolerance) candidates_.emplace_back(by, s);
-    look(s, by);
   }
-  if (candidates_.size() > kMostCandidates) {
-    std::nth_element(candidates_.begin(), candidates_.begin() + kMostCandidates, candidates_.end(),
-                     std::greater<>());
-    candidates_.resize(kMostCandidates);
-  }
-  return dearest;
+  const std::size_t kept = std::min(candidates_.size(), kMostCandidates);
+  std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(kept),
+                    candidates_.end(), std::greater<>());
+  candidates_.resize(kept);
 }
 
-// Activates what is most above its worth; false when nothing is, or after too many changes.
+// Takes up what is most above its worth and holds what is most below zero, some together: new weights take as
+// long to find as for one. False when there is nothing, or after too many changes.
 bool PriceBundle::takeUp() {
   takePrices();
-  auto [most, found] = dearestSet();
-  bool is_set = true;
-  for (std::size_t g = 0; g < groups_; ++g) {
-    const double over = -static_cast<double>(groups_) * root_scale_[g] * price_[g];
-    if (over > most) {
-      most = over;
-      found = g;
-      is_set = false;
-    }
+  rankSets();
+  double most = candidates_.empty() ? kTolerance : candidates_.front().first;
+  const auto below = [&](std::size_t g) {
+    return -static_cast<double>(groups_.size()) * groups_.root_scale[g] * price_[g];
+  };
+  for (std::size_t g = 0; g < groups_.size(); ++g) most = std::max(most, below(g));
+  const std::size_t before = changes;
+  for (std::uint32_t g = 0; g < groups_.size() && changes < before + kHeldAtOnce; ++g) {
+    if (below(g) <= kTolerance || below(g) < kAlmostAsDear * most) continue;
+    hold(g);
+    ++changes;
   }
-  const auto same = [&](const Active& active) { return active.is_set == is_set && active.index == found; };
-  if (most == kTolerance || std::any_of(active_.begin(), active_.end(), same)) return false;
-  activate(is_set, static_cast<std::uint32_t>(found), 0);
-  return ++changes < kMostChanges;
+  for (std::size_t i = 0; i < std::min(candidates_.size(), kSetsAtOnce); ++i) {
+    const auto [by, s] = candidates_[i];
+    const auto same = [&, set = s](const Active& active) { return active.set == set; };
+    if (by < kAlmostAsDear * most || std::any_of(active_.begin(), active_.end(), same)) break;
+    active_.push_back({s, 0});
+    appendToFactor(active_.size() - 1);
+    ++changes;
+  }
+  return changes > before && changes < kMostChanges;
 }
 
 void PriceBundle::forgetWeights() {
   active_.clear();
-  factor_.clear();
+  held_.assign(groups_.size(), 0);
+  held_by_.assign(groups_.size(), 0);
   devices_needed_ = 1;
 }
 
 bool PriceBundle::settle() {
+  factorise();
   do {
     if (!balance()) return false;
   } while (takeUp());
@@ -329,24 +320,18 @@ bool PriceBundle::settle() {
 
 void PriceBundle::solve(std::span<const double> center_items, std::span<const double> center_devices,
                         double range) {
-  makeParts();
-  center_.assign(groups_, 0);
-  double mean = 0;
-  for (std::size_t v = 0; v < items_; ++v) {
-    center_[group_of_[v]] += center_items[v] / root_scale_[group_of_[v]];
-    mean += center_items[v] / static_cast<double>(groups_);
-  }
+  center_ = groups_.groupPrices(center_items);
+  const double mean =
+      std::accumulate(center_items.begin(), center_items.end(), 0.0) / static_cast<double>(groups_.size());
   step_ = reach_ * range * mean;
   changes = 0;
   candidates_.clear();
   blind = !start(center_devices) || !(step_ > 0);
-  if (!blind) setSides();
   if (!blind && !settle()) {
     // The last weights were no good start.
     forgetWeights();
     start(center_devices);
-    setSides();
-    settle();
+    if (!settle()) covered_.assign(groups_.size(), 0);
   }
   price_ = center_;
   if (!blind) takePrices();
@@ -359,39 +344,41 @@ void PriceBundle::solve(std::span<const double> center_items, std::span<const do
 
 std::vector<CoverSet> PriceBundle::cover() const {
   std::vector<CoverSet> sets;
-  for (const Active& active : active_) {
-    if (active.is_set) sets.push_back({sets_[active.index].pool, sets_[active.index].items, active.weight});
-  }
+  for (const auto& [set, weight] : active_) sets.push_back({sets_[set].pool, sets_[set].items, weight});
   return sets;
 }
 
 void PriceBundle::report() {
+  const std::vector<double>& scale = groups_.root_scale;
   double items = 0, devices = 0;
-  for (std::size_t g = 0; g < groups_; ++g) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
     price_[g] = std::max(0.0, price_[g]);
-    items += price_[g] * root_scale_[g];
+    items += price_[g] * scale[g];
   }
   device_price = device_worth_;
   for (const std::size_t k : pools_) device_price[k] = 0;
+  groups_.sumUp(price_, sums_);
   for (const KnownSet& set : sets_) {
-    if (set.load <= limit_) device_price[set.pool] = std::max(device_price[set.pool], worth(set, price_));
+    if (counts(set))
+      device_price[set.pool] = std::max(device_price[set.pool], PriceGroups::worth(set.runs, sums_));
   }
   for (std::size_t k = 0; k < counts_.size(); ++k) devices += counts_[k] * device_price[k];
   devices = std::max(devices, kLeastWorth);
   for (double& price : device_price) price /= devices;
-  item_price.resize(items_);
-  for (std::size_t v = 0; v < items_; ++v)
-    item_price[v] = share_[v] * price_[group_of_[v]] * root_scale_[group_of_[v]] / devices;
+  item_price = groups_.itemPrices(price_);
+  for (double& price : item_price) price /= devices;
   promise = items / devices;
   // What the sets cover, and the devices they take.
-  std::vector<double> left(root_scale_), taken(counts_.size(), 0);
-  for (const Active& active : active_) {
-    if (!active.is_set) continue;
-    taken[sets_[active.index].pool] += active.weight;
-    for (const Part& part : sets_[active.index].parts) left[part.group] -= active.weight * part.value;
+  std::vector<double> taken(counts_.size(), 0);
+  cover_.clear(groups_.itemCount());
+  for (const auto& [set, weight] : active_) {
+    taken[sets_[set].pool] += weight;
+    cover_.add(sets_[set].runs, weight);
   }
+  cover_.parts(groups_, covered_);
   double uncovered = 0, needed = 0;
-  for (std::size_t g = 0; g < groups_; ++g) uncovered = std::max(uncovered, left[g] / root_scale_[g]);
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    uncovered = std::max(uncovered, 1 - covered_[g] / scale[g]);
   for (std::size_t k = 0; k < counts_.size(); ++k) needed = std::max(needed, taken[k] / counts_[k]);
   ceiling = blind || uncovered >= 1 ? std::numeric_limits<double>::infinity() : needed / (1 - uncovered);
 }

@@ -6,12 +6,14 @@
 // by a linear program, take longer to find and are worse guesses: they lie in corners.
 // Method: the dual, weights of sets. Weights w cover the part w(g) of each group g, and the price of g is
 //   center(g) + t * scale(g) * (1 - w(g)),
-// so what is not yet covered gets dearer. An active-set method keeps the sets (and groups whose price would
-// fall below zero) of positive weight, solves for their best weights exactly, drops what gets negative and
-// takes up the set that is worth most above its device. It starts from the last weights.
-// Groups: items can be tied so that their prices move together, in fixed shares: few numbers settle fast.
-// Guarantee: none on precision; whoever uses the prices proves by them without this program. Complexity: some
-// dozen changes of the active sets, each O(active^2 + ends of all sets in groups).
+// so what is not yet covered gets dearer; a price that would fall below zero is held there by a weight of its
+// own. An active-set method solves for the best weights of the sets that have some, over the groups whose
+// prices are free, drops what gets negative, and takes up the sets that are most above their worth and the
+// prices that are most below zero. Sets with weight are some dozen, prices that are held may be hundreds:
+// holding or freeing one is a change of rank one. It starts from the last weights.
+// Groups: items can be tied (price_groups.h), few numbers settle fast. Guarantee: none on precision; whoever
+// uses the prices proves by them without this program. Complexity: some dozen or hundred changes, each
+// O(weighted sets^2 + items + runs of the sets looked at).
 #pragma once
 
 #include <cstddef>
@@ -23,13 +25,15 @@
 
 #include "solve/throughput/cover_set.h"
 #include "solve/throughput/growing_factor.h"
+#include "solve/throughput/price_groups.h"
 
 namespace allot {
 
 class PriceBundle {
  public:
-  // `counts`: devices by pool. `variety`: another one takes other steps. `tie` must follow.
-  PriceBundle(std::size_t items, std::span<const double> counts, std::uint32_t variety);
+  // `order`: all items, best those of a set together. `counts`: devices by pool. `variety`: another one takes
+  // other steps. `tie` must follow.
+  PriceBundle(std::span<const std::uint32_t> order, std::span<const double> counts, std::uint32_t variety);
 
   // False when the set is known already.
   bool add(std::size_t pool, std::vector<std::uint32_t> items, double load);
@@ -40,7 +44,10 @@ class PriceBundle {
   void keepWorth(std::span<const double> item_prices, std::span<const double> device_prices, double share,
                  std::size_t most);
   // Item v belongs to group_of[v] and gets the share base[v] of what the group's items have together there.
-  void tie(std::span<const std::uint32_t> group_of, std::span<const double> base);
+  void tie(std::span<const std::uint32_t> group_of, std::span<const double> base) {
+    groups_.tie(group_of, base);
+    forgetWeights();
+  }
   // `range`: how far prices may go from the center, roughly, as a share of what they are on average.
   void solve(std::span<const double> center_items, std::span<const double> center_devices, double range);
 
@@ -56,57 +63,54 @@ class PriceBundle {
   std::size_t changes = 0;           // of the active sets
 
  private:
-  struct Part {
-    std::uint32_t group;
-    double value;  // share of the group, times its root scale
-  };
   struct KnownSet {
     std::size_t pool;
     std::vector<std::uint32_t> items;
     double load;
-    std::vector<Part> parts;
+    std::vector<PriceGroups::Run> runs;
   };
-  // A set, or a group whose price is kept from falling below zero.
   struct Active {
-    bool is_set;
-    std::uint32_t index;
+    std::uint32_t set;
     double weight;
   };
-  std::size_t items_, groups_ = 0;
+  PriceGroups groups_;
   std::vector<double> counts_;
   double reach_;  // see kReach
   std::vector<KnownSet> sets_;
   std::set<std::pair<std::size_t, std::vector<std::uint32_t>>> known_;
   double limit_ = 0;
-  std::vector<std::uint32_t> group_of_;
-  std::vector<double> share_;       // by item, of its group
-  std::vector<double> root_scale_;  // by group; prices and parts are kept in units of it
-  std::size_t made_ = 0;            // sets that have parts
   std::vector<Active> active_;
-  GrowingFactor factor_;       // of the products of the active ones
-  bool sides_known_ = false;   // its right-hand sides are those of this program
-  double devices_needed_ = 1;  // over those there are, by the weights
+  std::vector<std::uint8_t> held_;  // by group: its price is held at zero,
+  std::vector<double> held_by_;     // by this weight
+  double devices_needed_ = 1;       // over those there are, by the weights
   // Of the program that is being solved. Prices by group are in units of the root scale.
   double step_ = 0;                     // t
   std::vector<double> center_, price_;  // by group
+  std::vector<double> free_price_;      // by group: without weights
   std::vector<std::size_t> pools_;      // those that have sets within the limit
   double worth_left_ = 1;               // of the devices of these pools
   std::vector<double> device_worth_;    // by pool
-  std::vector<double> weights_;         // the best ones of the active sets, whatever their signs
-  double needed_ = 1;                   // the same of `devices_needed_`
-  std::vector<std::pair<double, std::size_t>> candidates_;  // sets above their worth, by how much once
+  GrowingFactor factor_;                // of the products of the active sets, over free groups
+  std::vector<double> weights_;         // the best ones of the active sets, whatever their signs,
+  std::vector<double> covered_;         // what they cover, by group,
+  std::vector<double> holding_;         // the best weights of held prices,
+  double needed_ = 1;                   // and of `devices_needed_`
+  PriceGroups::Cover cover_;            // scratch, as the next one
+  PriceGroups::Sums sums_;
+  std::vector<std::pair<double, std::uint32_t>> candidates_;  // sets that were above their worth, by how much
 
-  void makeParts();
-  double worth(const KnownSet& set, std::span<const double> prices) const;
-  std::vector<double> sidesOf(const Active& active) const;
-  void setSides();
-  void activate(bool is_set, std::uint32_t index, double weight);
-  void deactivate(std::size_t at);
+  bool counts(const KnownSet& set) const { return set.load <= limit_; }
   bool start(std::span<const double> center_devices);
+  void factorise();
+  void appendToFactor(std::size_t at);
+  void hold(std::uint32_t group);
+  void release(std::uint32_t group);
+  std::vector<double> partsOf(std::uint32_t group) const;
+  std::vector<double> sidesOf(std::uint32_t group) const;
   bool bestWeights();
   bool balance();
   void takePrices();
-  std::pair<double, std::size_t> dearestSet();
+  void rankSets();
   bool takeUp();
   bool settle();
   void forgetWeights();

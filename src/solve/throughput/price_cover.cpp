@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/random.h"
-#include "base/thread_pool.h"
 #include "solve/throughput/free_search.h"
 #include "solve/throughput/free_search_polish.h"
 #include "solve/throughput/free_search_walk.h"
@@ -104,13 +103,13 @@ class CoverRounding {
 }  // namespace
 
 bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, const Budget& budget,
-                   Progress& progress) {
+                   WalkCrew& crew, Progress& progress) {
   if (cover.empty()) return false;
   const FreeGround ground(model);
   const double near = progress.bestValue() * (1 + kNear);
   const std::uint64_t moves = std::min(kMovesPerItem * model.itemCount(), kMostMoves);
   std::vector<FreeOutcome> outcomes(kStarts);
-  parallelFor(kStarts, budget.threads, [&](std::size_t i) {
+  const WalkCrew::Task mend = [&](std::size_t, std::size_t i, const WalkPart*) {
     Random random(budget.seed, kStream + (std::uint64_t{budget.turn} << 8) + i);
     FreeWalk walk;
     const double share = static_cast<double>(i) / (kStarts - 1);
@@ -122,12 +121,14 @@ bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, 
     walk.last_power = 8;
     walk.stream = (kStream << 48) + (std::uint64_t{budget.turn} << 8) + i;
     outcomes[i] = walkFree(ground, walk, budget);
-  });
+  };
+  crew.run(kStarts, mend, true);
   const auto better = [](const FreeOutcome& a, const FreeOutcome& b) { return a.value < b.value; };
   std::stable_sort(outcomes.begin(), outcomes.end(), better);
-  parallelFor(kPolished, budget.threads, [&](std::size_t i) {
+  const WalkCrew::Task polish = [&](std::size_t, std::size_t i, const WalkPart*) {
     if (outcomes[i].value < near) polishFree(ground, outcomes[i], kProbesPerMove * moves, budget, kInfinity);
-  });
+  };
+  crew.run(kPolished, polish, true);
   const FreeOutcome& best = *std::min_element(outcomes.begin(), outcomes.end(), better);
   return best.value < progress.bestValue() && reportPlaces(model, best.places, "packing-bound", progress);
 }

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "allot/solve.h"
+#include "base/walk_crew.h"
 #include "solve/throughput/cover_set.h"
 #include "solve/throughput/pipeline_model.h"
 
@@ -18,6 +19,6 @@ namespace allot {
 
 // True when a better plan was reported.
 bool planFromCover(const PipelineModel& model, std::span<const CoverSet> cover, const Budget& budget,
-                   Progress& progress);
+                   WalkCrew& crew, Progress& progress);
 
 }  // namespace allot
