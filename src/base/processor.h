@@ -1,16 +1,15 @@
 // Which processor a thread begins on.
 //
-// A new thread often begins on the processor of its maker, and the kernel may take some 15 ms to see that
-// another one is idle: as long as many a search takes. So threads that help their maker leave its processor
-// as soon as they run. They are free to move afterwards.
+// A new thread often begins on the processor of its maker and waits there for milliseconds until the maker
+// is interrupted: as long as many a search takes. So who makes threads to share its work with sends them to
+// other processors. They are free to move afterwards.
 #pragma once
+
+#include <thread>
 
 namespace allot {
 
-// The one that the calling thread runs on; negative where that is not known.
-int currentProcessor();
-
-// Moves the calling thread off this processor, if it may run on another one.
-void leaveProcessor(int processor);
+// Moves a new thread off the processor of the caller, if it may run on another one.
+void sendElsewhere(std::jthread& thread);
 
 }  // namespace allot

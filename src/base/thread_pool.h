@@ -24,11 +24,7 @@ void parallelFor(std::size_t n, std::uint32_t threads, Task&& task) {
   };
   std::vector<std::jthread> crew;
   crew.reserve(workers - 1);
-  const auto help = [&work, taken = currentProcessor()] {
-    leaveProcessor(taken);
-    work();
-  };
-  for (std::size_t i = 1; i < workers; ++i) crew.emplace_back(help);
+  for (std::size_t i = 1; i < workers; ++i) sendElsewhere(crew.emplace_back(work));
   work();
 }
 

@@ -52,12 +52,7 @@ class WalkCrew {
   // For whoever knows that there will be much to do. Only the caller is here: others come after this.
   void start() {
     if (started_.exchange(true)) return;
-    for (std::size_t w = 1; w < workers_; ++w) {
-      threads_.emplace_back([this, w, taken = currentProcessor()] {
-        leaveProcessor(taken);
-        serve(w);
-      });
-    }
+    for (std::size_t w = 1; w < workers_; ++w) sendElsewhere(threads_.emplace_back([this, w] { serve(w); }));
   }
 
   // Does walks 0 .. n-1. `at_once`: they are known to take milliseconds, so that others start and are called
