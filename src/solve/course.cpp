@@ -111,8 +111,13 @@ void addFreeTurns(std::vector<CourseStep>& course) {
   if (find(course, "free-search") == nullptr || find(course, "packing-bound") == nullptr) return;
   // The proof that follows soon begins with it.
   std::erase_if(course, [](const CourseStep& step) { return step.solver->name == "item-bound"; });
+  std::vector<CourseStep> chain;
+  if (CourseStep* exact = find(course, "chain")) {
+    find(course, "linear-dp")->patience = kStartOnly;
+    chain.push_back(*exact);
+    course.erase(course.begin() + (exact - course.data()));
+  }
   CourseStep *search = find(course, "free-search"), *proof = find(course, "packing-bound");
-  if (find(course, "chain") != nullptr) find(course, "linear-dp")->patience = kStartOnly;
   std::vector<CourseStep> first;
   for (std::uint32_t turn = 0; turn < kHasty.size(); ++turn) {
     const HastyTurn& hasty = kHasty[turn];
@@ -120,6 +125,8 @@ void addFreeTurns(std::vector<CourseStep>& course) {
         {.solver = search->solver, .share = hasty.search_share, .turn = turn, .patience = hasty.search});
     first.push_back(
         {.solver = proof->solver, .share = hasty.proof_share, .turn = turn, .patience = hasty.proof});
+    // The best chain is a start that most problems are solved without.
+    if (turn == 0) first.insert(first.end(), chain.begin(), chain.end());
   }
   search->turn = proof->turn = kHasty.size();
   const CourseStep last{.solver = proof->solver, .share = 1, .turn = proof->turn + 1};
