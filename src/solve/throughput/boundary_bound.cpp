@@ -14,8 +14,8 @@ namespace allot {
 namespace {
 
 constexpr std::size_t kMostItems = 12'000;
-constexpr std::size_t kTiny = 1000;  // items below which cuts take no longer than to start a thread
-constexpr double kRounding = 1e-9;   // of sums of work and of flows, as a share of them
+constexpr std::size_t kTiny = 300;  // items below which cuts take no longer than to start a thread
+constexpr double kRounding = 1e-9;  // of sums of work and of flows, as a share of them
 // Narrower windows give larger cuts, and those narrower windows.
 constexpr int kRounds = 20;
 constexpr double kWorthwhile = 1e-4;

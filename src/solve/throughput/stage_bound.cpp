@@ -24,6 +24,8 @@ constexpr double kRounding = 1e-10;  // of sums of work and costs, as a share of
 constexpr std::size_t kMostItems = 4000;
 // Units of work: of the first table for each stage, for each item and altogether at most.
 constexpr std::size_t kStageUnits = 24, kItemUnits = 32, kMostUnits = 4096;
+// And of the profile of cuts, which is only a start.
+constexpr std::size_t kProfileUnits = 1024;
 // Where chains of runs are searched: how fine tables become for each stage, the share of the time that is
 // left for a table, and how many cells of a table allow for one label of a search before a finer one is made
 // (a label takes as long as 50 to 100 cells).
@@ -41,9 +43,10 @@ constexpr double kClose = 0.001, kRise = 0.3;
 constexpr std::uint64_t kCellsPerPlan = 1000;
 // A chain in which nets count at both ends may be this many times worse than the best plan.
 constexpr double kLoss = 2;
-// Moves for each item in search of a better plan near one, how far from it at first, and how often from a
-// chain of runs, which rounding may have made much worse.
-constexpr std::uint64_t kNearMoves = 1000;
+// Moves for each item in search of a better plan near one, how far from it at first, and in how many walks:
+// of half the length from the profile, as two threads are more than one; of the full one from a chain of
+// runs, which rounding may have made much worse.
+constexpr std::uint64_t kNearMoves = 1000, kProfileSeeds = 2;
 constexpr double kNearAcceptance = 0.03;
 constexpr std::array<double, 3> kChainAcceptances{0.003, 0.03, 0.1};
 constexpr std::uint64_t kChainSeeds = 4;
@@ -109,7 +112,7 @@ class StageBound {
 
   // The best chain when each stage pays for all that its two ideals cut.
   void planByProfile(const StageDiagram& ideals) {
-    const StageUnits units(model_, ideals, most_units_);
+    const StageUnits units(model_, ideals, std::min(most_units_, kProfileUnits));
     StageSweep sweep(model_, ideals, crew_);
     const auto entries = sweep.run(units, nullptr, kInfinity, budget_);
     if (!entries) return;
@@ -124,7 +127,8 @@ class StageBound {
     Boundaries boundaries;
     for (const auto& sides : sweep.stages(wanted, units, kInfinity, budget_))
       boundaries.push_back(heldBy(sides, Side::kInside));
-    if (!boundaries.empty()) offer({&boundaries, 1}, kNearAcceptance, 1);
+    if (!boundaries.empty())
+      offer({&boundaries, 1}, kNearAcceptance, kProfileSeeds, kNearMoves / kProfileSeeds);
   }
 
   void useGrain(std::span<const std::uint32_t> order, double seconds) {
@@ -188,7 +192,7 @@ class StageBound {
             progress_.bestValue() <= limit * (1 + kClose))
           break;
         const Boundaries rounded = roundToItems(model_, *runs_, search_->chain());
-        offer({&rounded, 1}, acceptance, kChainSeeds);
+        offer({&rounded, 1}, acceptance, kChainSeeds, kNearMoves);
       }
       if (close) break;
       high = std::min(high, cutoff());
@@ -246,7 +250,7 @@ class StageBound {
       ends_and_begins[0].push_back(heldBy(stages[b], Side::kInside));
       ends_and_begins[1].push_back(heldBy(stages[b + 1], Side::kBefore));
     }
-    if (!ends_and_begins[0].empty()) offer(ends_and_begins, kNearAcceptance, 1);
+    if (!ends_and_begins[0].empty()) offer(ends_and_begins, kNearAcceptance, 1, kNearMoves);
   }
 
   static Held heldBy(const std::vector<Side>& sides, Side last) {
@@ -256,7 +260,8 @@ class StageBound {
   }
 
   // The plans with these boundaries, each taken together with all before it, and some near them.
-  void offer(std::span<const Boundaries> chains, double acceptance, std::uint64_t seeds) {
+  void offer(std::span<const Boundaries> chains, double acceptance, std::uint64_t seeds,
+             std::uint64_t moves) {
     std::vector<LinePlan> starts;
     for (const Boundaries& boundaries : chains) {
       Plan plan = planOf(boundaries);
@@ -272,7 +277,7 @@ class StageBound {
               !refineFits(line_, start.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
             return;
           near[i] = refineChain(line_, start,
-                                {.moves = kNearMoves * line_.item_count,
+                                {.moves = moves * line_.item_count,
                                  .first_acceptance = acceptance,
                                  .seed = budget_.seed + i % seeds},
                                 budget_);

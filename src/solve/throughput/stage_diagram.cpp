@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
+
+#include "solve/throughput/hash_index.h"
 
 namespace allot {
 namespace {
@@ -113,7 +114,6 @@ StageDiagram::StageDiagram(const PipelineModel& model, std::vector<std::uint32_t
   std::vector<std::uint64_t> states{0};  // of the layer's nodes
   layer_begin = {0, 1};
   least_before = {0};
-  std::unordered_map<std::uint64_t, std::uint32_t> number;
   for (std::size_t layer = 0; layer < layers(); ++layer) {
     const std::uint32_t v = item[layer];
     if (budget.stopped() || !open.enter(v)) return;
@@ -135,22 +135,25 @@ StageDiagram::StageDiagram(const PipelineModel& model, std::vector<std::uint32_t
       }
     }
     const std::uint64_t freed = open.leave(v);
-    number.clear();
     std::vector<std::uint64_t> found;
+    HashIndex index(4);
     arcs.resize(layer_begin[layer + 1]);
     for (std::size_t i = 0; i < states.size(); ++i) {
       const std::size_t node = layer_begin[layer] + i;
       for (std::size_t side = 0; side < kSides; ++side) {
         const Next& next = steps[i][side];
         if (!next.exists) continue;
-        const auto [at, is_new] =
-            number.emplace(next.state & ~freed, static_cast<std::uint32_t>(found.size()));
-        if (is_new) {
-          found.push_back(at->first);
+        const std::uint64_t state = next.state & ~freed;
+        const auto size = static_cast<std::uint32_t>(found.size());
+        index.makeRoom(size, [&](std::uint32_t k) { return mixBits(found[k]); });
+        const std::uint32_t number =
+            index.find(mixBits(state), size, [&](std::uint32_t k) { return found[k] == state; });
+        if (number == size) {
+          found.push_back(state);
           least_before.push_back(kInfinity);
         }
-        arcs[node][side] = {at->second, next.cost};
-        double& least = least_before[layer_begin[layer + 1] + at->second];
+        arcs[node][side] = {number, next.cost};
+        double& least = least_before[layer_begin[layer + 1] + number];
         least = std::min(least, least_before[node] + next.cost);
       }
     }
