@@ -116,6 +116,7 @@ Family randomFamily(Random& random) {
 
 TEST(PriceBundle, PromiseAndCeilingMeet) {
   Random random(2);
+  std::size_t at_zero = 0;
   for (int round = 0; round < 1000; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const Family family = randomFamily(random);
@@ -144,7 +145,10 @@ TEST(PriceBundle, PromiseAndCeilingMeet) {
         worth_of_all += family.counts[k] * bundle.device_price[k];
       }
       ASSERT_NEAR(worth_of_all, 1, 1e-9);
-      for (const double price : bundle.item_price) ASSERT_GE(price, 0);
+      for (const double price : bundle.item_price) {
+        ASSERT_GE(price, 0);
+        at_zero += price == 0 ? 1 : 0;
+      }
       best = std::max(best, bundle.promise);
       ceiling = std::min(ceiling, bundle.ceiling);
       items = bundle.item_price;
@@ -158,6 +162,7 @@ TEST(PriceBundle, PromiseAndCeilingMeet) {
       ASSERT_LE(family.promise(prices), ceiling * (1 + 1e-9));
     }
   }
+  EXPECT_GT(at_zero, 10'000u) << "prices that are held are what this is about, too";
 }
 
 TEST(PriceBundle, WithoutSetsPricesAreThoseOfTheCenter) {

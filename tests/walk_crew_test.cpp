@@ -2,11 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <vector>
 
 #include "base/walk_crew.h"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace allot {
 namespace {
@@ -35,6 +40,26 @@ TEST(WalkCrew, DoesEveryWalkOnce) {
     }
   }
 }
+
+#if defined(__linux__)
+// They are sent away when they begin, and may run anywhere afterwards.
+TEST(WalkCrew, ThreadsMayRunWhereTheirMakerMay) {
+  cpu_set_t mine;
+  ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
+  WalkCrew crew(3);
+  std::array<std::atomic<bool>, 3> differs{};
+  crew.run(
+      60,
+      [&](std::size_t worker, std::size_t, const WalkPart*) {
+        cpu_set_t here;
+        spend(std::chrono::milliseconds(1));
+        // What the last walk sees counts: at first they may be on their way.
+        differs[worker] = sched_getaffinity(0, sizeof here, &here) != 0 || !CPU_EQUAL(&here, &mine);
+      },
+      true);
+  for (const auto& worker : differs) EXPECT_FALSE(worker);
+}
+#endif
 
 // Threads are not started for a moment's work.
 TEST(WalkCrew, WorksAloneWhileThereIsLittleToDo) {

@@ -228,7 +228,9 @@ bool PriceBundle::balance() {
     }
     for (std::size_t i = 0; i < active_.size(); ++i)
       active_[i].weight += way * (weights_[i] - active_[i].weight);
-    for (std::uint32_t g = 0; g < groups; ++g) held_by_[g] += way * (holding_[g] - held_by_[g]);
+    for (std::uint32_t g = 0; g < groups; ++g) {
+      if (held_[g]) held_by_[g] += way * (holding_[g] - held_by_[g]);
+    }
     devices_needed_ += way * (needed_ - devices_needed_);
     if (way == 1) break;
     // What was taken up last has no weight yet; it stays unless it would get less.

@@ -38,7 +38,7 @@ class PriceGroups {
   static double worth(std::span<const Run> runs, const Sums& sums);
   // Adds the part of each group that the runs hold.
   void addParts(std::span<const Run> runs, std::span<double> parts) const;
-  // Whether the runs hold anything of the group, and how much.
+  // The one of this group.
   double partOf(std::uint32_t group, std::span<const Run> runs) const;
   // Prices of groups from those of items, and the other way round.
   std::vector<double> groupPrices(std::span<const double> items) const;
