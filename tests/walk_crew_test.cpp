@@ -5,9 +5,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <thread>
 #include <vector>
 
 #include "base/walk_crew.h"
+#include "base/work_share.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -39,6 +41,57 @@ TEST(WalkCrew, DoesEveryWalkOnce) {
       EXPECT_TRUE(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 2; }));
     }
   }
+}
+
+// What one thread has for its share takes far longer than what the others have.
+TEST(WalkCrew, HelpsWhoHasMuchLeft) {
+  WalkCrew crew(4);
+  for (const std::size_t slow : {0u, 250u, 900u}) {
+    std::vector<std::atomic<int>> done(1000);
+    std::array<std::atomic<int>, 4> helped{};
+    crew.run(
+        done.size(),
+        [&](std::size_t worker, std::size_t walk, const WalkPart*) {
+          ++done[walk];
+          if (walk < slow || walk >= slow + 100) return;
+          ++helped[worker];
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+        },
+        true);
+    EXPECT_TRUE(std::all_of(done.begin(), done.end(), [](const auto& times) { return times == 1; }));
+    EXPECT_GT(std::count_if(helped.begin(), helped.end(), [](const auto& times) { return times > 0; }), 1);
+  }
+}
+
+// Owner and helpers take from both ends at once.
+TEST(WorkShare, GivesEveryTaskOnce) {
+  constexpr std::size_t kTasks = 200'000;
+  WorkShare share;
+  std::vector<std::atomic<int>> taken(kTasks);
+  share.set({0, kTasks});
+  const auto note = [&](WorkShare::Range some) {
+    for (std::uint64_t i = some.first; i < some.end; ++i) ++taken[i];
+    return !some.empty();
+  };
+  {
+    std::jthread owner([&] {
+      while (note(share.takeFront(1000, 5))) {
+      }
+    });
+    std::vector<std::jthread> helpers;
+    for (int i = 0; i < 3; ++i) {
+      helpers.emplace_back([&] {
+        for (WorkShare own; !share.empty();) {
+          const WorkShare::Range half = share.takeBackHalf();
+          if (half.empty()) continue;
+          own.set(half);
+          while (note(own.takeFront(8, UINT32_MAX))) {
+          }
+        }
+      });
+    }
+  }
+  EXPECT_TRUE(std::all_of(taken.begin(), taken.end(), [](const auto& times) { return times == 1; }));
 }
 
 #if defined(__linux__)

@@ -3,8 +3,10 @@
 //
 // Problem: the walks of one level differ in length by orders of magnitude, and often there is only one.
 // Levels are many, and some take less time than it takes to wake a thread. Method: a level begins on the
-// caller's thread; the others are called once it has taken a while. A walker that sees `hungry` hands over
-// what it has not looked at yet near the root of its tree. Threads start when the crew has worked for some
+// caller's thread; the others are called once it has taken a while. Each has a share of the walks, about the
+// same ones of one level as of the last, whose data are near its processor; who is done helps another one
+// (work_share.h). A walker that sees `hungry` hands over what it has not looked at yet near the root of its
+// tree. Threads start when the crew has worked for some
 // milliseconds, or is about to, live as long as it does, and look out for work for a moment before they
 // sleep. Guarantee: `run` returns when all walks and all their parts are done. Which thread does what is left
 // to chance, so results must not depend on it.
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "base/processor.h"
+#include "base/work_share.h"
 
 namespace allot {
 
@@ -38,12 +41,14 @@ class WalkCrew {
   // Does a walk, or the part of it, as member number `worker` of the crew.
   using Task = std::function<void(std::size_t worker, std::size_t walk, const WalkPart* part)>;
 
-  explicit WalkCrew(std::size_t workers) : workers_(workers) {}
+  explicit WalkCrew(std::size_t workers) : workers_(workers), left_(workers) {}
   WalkCrew(const WalkCrew&) = delete;
   WalkCrew& operator=(const WalkCrew&) = delete;
   ~WalkCrew() {
-    const std::lock_guard lock(mutex_);
-    quit_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+    }
     tell();
   }
 
@@ -65,13 +70,10 @@ class WalkCrew {
     {
       const std::lock_guard lock(mutex_);
       task_ = &task;
-      count_ = n;
-      next_ = 0;
-      if (at_once) {
-        open_ = true;
-        tell();
-      }
+      for (std::size_t w = 0; w < workers_; ++w) left_[w].set({n * w / workers_, n * (w + 1) / workers_});
+      open_ = at_once;
     }
+    if (at_once) tell();
     const auto begun = Clock::now();
     takeWalks(0, [&] {
       if (workers_ == 1 || open_.load(std::memory_order_relaxed)) return;
@@ -101,10 +103,12 @@ class WalkCrew {
   bool hungry() const { return hungry_.load(std::memory_order_relaxed) > 0; }
 
   void hand(WalkPart part) {
-    const std::lock_guard lock(mutex_);
-    parts_.push_back(std::move(part));
-    --hungry_;
-    open_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      parts_.push_back(std::move(part));
+      --hungry_;
+      open_ = true;
+    }
     tell();
   }
 
@@ -112,6 +116,8 @@ class WalkCrew {
   using Clock = std::chrono::steady_clock;
   static constexpr auto kStartAfter = std::chrono::milliseconds(2);
   static constexpr auto kCallAfter = std::chrono::microseconds(20);
+  static constexpr std::size_t kFew = 4;    // walks between looks at the clock
+  static constexpr std::size_t kParts = 8;  // of its share that a worker takes at a time
   static constexpr auto kLookOut = std::chrono::microseconds(5000);
 
   const std::size_t workers_;
@@ -120,8 +126,7 @@ class WalkCrew {
   std::condition_variable changed_;
   std::atomic<std::uint32_t> news_{0};  // how often something has changed
   const Task* task_ = nullptr;
-  std::atomic<std::size_t> next_{0};
-  std::size_t count_ = 0;
+  std::vector<WorkShare> left_;    // by worker
   std::atomic<bool> open_{false};  // others may take walks and parts of this run
   std::vector<WalkPart> parts_;
   std::size_t busy_ = 0;  // of the others
@@ -130,18 +135,24 @@ class WalkCrew {
   std::atomic<bool> started_{false};
   std::vector<std::jthread> threads_;
 
+  // Whoever looks out takes the lock at the news: it should be free then, for to sleep takes long.
   void tell() {
     ++news_;
     changed_.notify_all();
   }
 
   void call() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = true;
+    }
     tell();
   }
 
-  bool ready() const { return open_ && (next_ < count_ || !parts_.empty()); }
+  bool ready() const {
+    return open_ && (!parts_.empty() || std::any_of(left_.begin(), left_.end(),
+                                                    [](const WorkShare& share) { return !share.empty(); }));
+  }
 
   template <class Condition>
   void await(std::unique_lock<std::mutex>& lock, Condition condition) {
@@ -172,17 +183,30 @@ class WalkCrew {
     lock.lock();
   }
 
-  // Does walks until all are taken: a few at a time while there are many, for some are very short.
+  // Does walks until all are taken: a few at a time while there are many, for some are very short. As long as
+  // nobody was called, there is a look at the clock after few.
   template <class Between>
   void takeWalks(std::size_t worker, Between between) {
-    for (;;) {
-      const std::size_t seen = next_.load(std::memory_order_relaxed);
-      if (seen >= count_) return;
-      const std::size_t some = std::max<std::size_t>((count_ - seen) / (4 * workers_), 1);
-      const std::size_t first = next_.fetch_add(some);
-      for (std::size_t i = first; i < std::min(first + some, count_); ++i) (*task_)(worker, i, nullptr);
-      between();
+    do {
+      for (;;) {
+        const bool open = open_.load(std::memory_order_relaxed);
+        const WorkShare::Range some = left_[worker].takeFront(kParts, open ? UINT32_MAX : kFew);
+        if (some.empty()) break;
+        for (std::uint64_t i = some.first; i < some.end; ++i) (*task_)(worker, i, nullptr);
+        between();
+      }
+    } while (helpOthers(worker));
+  }
+
+  // Takes half of what another one has left, if there is any.
+  bool helpOthers(std::size_t worker) {
+    for (std::size_t i = 1; i < workers_; ++i) {
+      const WorkShare::Range half = left_[(worker + i) % workers_].takeBackHalf();
+      if (half.empty()) continue;
+      left_[worker].set(half);
+      return true;
     }
+    return false;
   }
 
   void serve(std::size_t worker) {
@@ -192,7 +216,10 @@ class WalkCrew {
       if (quit_) return;
       ++busy_;
       work(worker, lock);
-      if (--busy_ == 0) tell();
+      if (--busy_ > 0) continue;
+      lock.unlock();
+      tell();
+      lock.lock();
     }
   }
 };
