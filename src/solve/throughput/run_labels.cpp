@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace allot {
 namespace {
@@ -43,16 +44,21 @@ RunNode RunLabels::nodeOf(const RunIdeal& ideal) const {
     node.all_open += graph_.net_cost[e];
     node.least_cost = std::min(node.least_cost, graph_.net_cost[e]);
   }
-  for (const std::uint32_t r : ideals_.unfinished(ideal.key)) {
-    RunNode::Unfinished run{graph_.rest(r), 0, 0};
+  return node;
+}
+
+std::vector<RunLabels::Unfinished> RunLabels::unfinished(const RunNode& node) const {
+  std::vector<Unfinished> runs;
+  for (const std::uint32_t r : ideals_.unfinished(node.ideal.key)) {
+    Unfinished run{graph_.rest(r), 0, 0};
     for (const std::uint32_t e : graph_.run_nets[r]) {
       if (graph_.net_maker[e] != r) continue;
       run.cost += 2 * graph_.net_cost[e];
       run.nets |= ideals_.bit(e);
     }
-    node.unfinished.push_back(run);
+    runs.push_back(run);
   }
-  return node;
+  return runs;
 }
 
 bool RunLabels::alive(const RunLabel& label, const RunNode& node) const {
@@ -145,16 +151,32 @@ void RunLabels::refuse(const RunNode& made, std::span<const RunLabel> labels,
   }
 }
 
-double RunLabels::workAtEnd(const RunLabel& label, const RunNode& node) const {
-  const double most = node.ideal.most, least = node.ideal.least + label.excess;
-  const double paid = label.left + limit_ - node.all_open + sumOf(label.old, node.cost);
-  if (paid < least) return -1;
-  double work = std::min(paid, most - label.lack);
-  if (work >= paid || label.lack <= 0) return std::max(work, least);
-  // The stage may go on with unfinished runs from before.
-  std::array<const RunNode::Unfinished*, kMostUnfinished> runs{};
+RunLabels::End RunLabels::bestEnd(std::span<const RunLabel> labels, const RunNode& node) const {
+  End best;
+  std::optional<std::vector<Unfinished>> runs;  // most ends are found without them
+  for (const RunLabel& label : labels) {
+    const double least = node.ideal.least + label.excess;
+    const double paid = label.left + limit_ - node.all_open + sumOf(label.old, node.cost);
+    if (paid < least || std::max(std::min(paid, node.ideal.most), least) <= best.work) continue;
+    double work = std::min(paid, node.ideal.most - label.lack);
+    if (work < paid && label.lack > 0) {
+      if (!runs) runs = unfinished(node);
+      work = workWith(label, node, paid, *runs);
+    }
+    work = std::max(work, least);
+    if (work > best.work) best = {work, label.begun};
+  }
+  return best;
+}
+
+// When the stage may go on with unfinished runs from before.
+double RunLabels::workWith(const RunLabel& label, const RunNode& node, double paid,
+                           std::span<const Unfinished> unfinished) const {
+  const double most = node.ideal.most;
+  double work = most - label.lack;
+  std::array<const Unfinished*, kMostUnfinished> runs{};
   std::size_t count = 0;
-  for (const RunNode::Unfinished& run : node.unfinished) {
+  for (const Unfinished& run : unfinished) {
     if ((run.nets & ~label.unpaid) != 0) continue;
     if (count == kMostUnfinished) return std::min(paid, most);
     runs[count++] = &run;
@@ -166,7 +188,7 @@ double RunLabels::workAtEnd(const RunLabel& label, const RunNode& node) const {
     self(self, i + 1, top, rest);
   };
   choose(choose, 0, most - label.lack, paid);
-  return std::max(work, least);
+  return work;
 }
 
 RunLabel RunLabels::begin(const RunNode& node, double work) const {

@@ -35,11 +35,6 @@ struct RunNode {
   NetSet open = 0;
   SlotFigures cost;  // of open nets
   double all_open = 0, least_cost = 0;
-  struct Unfinished {
-    double rest, cost;  // to go on with it
-    NetSet nets;
-  };
-  std::vector<Unfinished> unfinished{};
 };
 
 class RunLabels {
@@ -66,13 +61,26 @@ class RunLabels {
             std::vector<RunLabel>& held) const;
   // The stages have refused what `made` refuses.
   void refuse(const RunNode& made, std::span<const RunLabel> labels, std::vector<RunLabel>& kept) const;
-  // Work done at most when the label's stage ends here; negative where it cannot.
-  double workAtEnd(const RunLabel& label, const RunNode& node) const;
+  // Of all stages that the labels stand for, the one that has most work done when it ends here.
+  struct End {
+    double work = -1;  // negative where none can end here
+    std::uint32_t begun = RunLabel::kNowhere;
+  };
+  End bestEnd(std::span<const RunLabel> labels, const RunNode& node) const;
 
  private:
+  // A run that a stage may go on with: what is left of it, and what that costs.
+  struct Unfinished {
+    double rest, cost;
+    NetSet nets;
+  };
   const RunIdeals& ideals_;
   const RunGraph& graph_;
   double limit_, slack_, needed_, needed_with_cut_;
+
+  std::vector<Unfinished> unfinished(const RunNode& node) const;
+  double workWith(const RunLabel& label, const RunNode& node, double paid,
+                  std::span<const Unfinished> unfinished) const;
 };
 
 }  // namespace allot

@@ -8,7 +8,8 @@ namespace allot {
 namespace {
 
 constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of them
-constexpr std::size_t kShareIdeals = 64;
+constexpr std::size_t kShareIdeals = 16;
+constexpr std::size_t kManyLabels = 256;  // before a run, that take long enough for threads
 // Of the memory, what may wait: beside it are shares, indices and room that vectors keep.
 constexpr std::size_t kMemoryParts = 4;
 // Ideals between looks at the clock.
@@ -25,20 +26,11 @@ void RunSearch::hold(const RunLabels& stage, const RunNode& node, std::uint32_t 
   const std::size_t first = share.labels.items.size();
   stage.hold(node, run, made, labels, share.labels.items);
   if (share.labels.items.size() == first) return;
-  double work = -1;
-  std::uint32_t via = RunLabel::kNowhere;
-  for (std::size_t i = first; i < share.labels.items.size(); ++i) {
-    const RunLabel& label = share.labels.items[i];
-    const double here = stage.workAtEnd(label, made);
-    if (here <= work) continue;
-    work = here;
-    via = label.begun;
-  }
+  const RunLabels::End end = stage.bestEnd(std::span(share.labels.items).subspan(first), made);
   share.labels.closeRow();
   share.ideals.add(made.ideal);
   share.choice.push_back(ideals_.nextChoice(made.ideal, run + 1));
-  share.work.push_back(work);
-  share.via.push_back(via);
+  share.ends.push_back(end);
 }
 
 void RunSearch::refuse(const RunLabels& stage, RunNode& node, std::uint32_t run,
@@ -54,8 +46,7 @@ void RunSearch::refuse(const RunLabels& stage, RunNode& node, std::uint32_t run,
   share.labels.closeRow();
   share.ideals.add(node.ideal);
   share.choice.push_back(choice);
-  share.work.push_back(-1);
-  share.via.push_back(RunLabel::kNowhere);
+  share.ends.emplace_back();
 }
 
 double RunSearch::delayOf(const RunLabel& label, const RunNode& node) const {
@@ -75,7 +66,8 @@ void RunSearch::put(const RunIdeal& ideal, std::span<const RunLabel> labels, Wai
   waiting.owner.insert(waiting.owner.end(), labels.size(), number);
 }
 
-bool RunSearch::endAt(const RunIdeal& ideal, double work, std::uint32_t via, Ends& ends) {
+bool RunSearch::endAt(const RunIdeal& ideal, const RunLabels::End& end, Ends& ends) {
+  const auto [work, via] = end;
   if (work < windows_.work[complete_ + 1]) return false;
   if (work >= ideals_.total * (1 - kRounding) && ideals_.isAll(ideal.key)) {
     trace(via);
@@ -127,18 +119,21 @@ std::vector<RunSearch::Share> RunSearch::expand(const RunLabels& stage, const Ru
                                                 const Csr<RunLabel>& labels, std::uint32_t run,
                                                 const Budget& budget) const {
   std::vector<Share> shares((ideals.size() + kShareIdeals - 1) / kShareIdeals, Share{ideals_.list()});
-  crew_.run(shares.size(), [&](std::size_t, std::size_t s, const WalkPart*) {
-    std::vector<RunLabel> best;
-    for (std::size_t i = s * kShareIdeals; i < std::min(ideals.size(), (s + 1) * kShareIdeals); ++i) {
-      if (budget.stopped()) return;
-      RunNode node = stage.nodeOf(ideals[i]);
-      best.assign(labels[i].begin(), labels[i].end());
-      RunLabels::keepBest(best, node, budget);
-      shares[s].kept += best.size();
-      hold(stage, node, run, best, shares[s]);
-      refuse(stage, node, run, best, shares[s]);
-    }
-  });
+  crew_.run(
+      shares.size(),
+      [&](std::size_t, std::size_t s, const WalkPart*) {
+        std::vector<RunLabel> best;
+        for (std::size_t i = s * kShareIdeals; i < std::min(ideals.size(), (s + 1) * kShareIdeals); ++i) {
+          if (budget.stopped()) return;
+          RunNode node = stage.nodeOf(ideals[i]);
+          best.assign(labels[i].begin(), labels[i].end());
+          RunLabels::keepBest(best, node, budget);
+          shares[s].kept += best.size();
+          hold(stage, node, run, best, shares[s]);
+          refuse(stage, node, run, best, shares[s]);
+        }
+      },
+      labels.items.size() > kManyLabels);
   return shares;
 }
 
@@ -156,7 +151,7 @@ RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, const Labels& m
     if (!stage.alive(label, node)) continue;
     label.begun = noteBeginning(from, i);
     // The stage may hold nothing but the rest of runs.
-    if (endAt(node.ideal, stage.workAtEnd(label, node), label.begun, to)) return Step::kFound;
+    if (endAt(node.ideal, stage.bestEnd({&label, 1}, node), to)) return Step::kFound;
     const std::uint32_t choice = ideals_.nextChoice(node.ideal, 0);
     if (choice == n) continue;
     put(node.ideal, {&label, 1}, waiting[choice]);
@@ -169,17 +164,32 @@ RunSearch::Step RunSearch::makeStage(const Ends& from, Ends& to, const Labels& m
       dropLate(stage, waiting[run].ideals, most.waiting, budget, labels);
       dropped = true;
     }
+    const bool many = labels.items.size() > kManyLabels;
     const std::vector<Share> shares = expand(stage, waiting[run].ideals, labels, run, budget);
     waiting[run] = Waiting{ideals_.list()};
-    for (const Share& share : shares) {
-      if (budget.stopped()) return Step::kStopped;
-      labels_ += share.kept;
-      for (std::size_t i = 0; i < share.ideals.size(); ++i) {
-        if (endAt(share.ideals[i], share.work[i], share.via[i], to)) return Step::kFound;
-        if (share.choice[i] == n) continue;
-        put(share.ideals[i], share.labels[i], waiting[share.choice[i]]);
+    for (const Share& share : shares) labels_ += share.kept;
+    bool found = false;
+    const auto gatherEnds = [&] {
+      for (const Share& share : shares) {
+        if (budget.stopped()) return;
+        for (std::size_t i = 0; i < share.ideals.size() && !found; ++i)
+          found = endAt(share.ideals[i], share.ends[i], to);
       }
-    }
+    };
+    const auto gatherLabels = [&] {
+      for (const Share& share : shares) {
+        if (budget.stopped()) return;
+        for (std::size_t i = 0; i < share.ideals.size(); ++i) {
+          if (share.choice[i] < n) put(share.ideals[i], share.labels[i], waiting[share.choice[i]]);
+        }
+      }
+    };
+    const WalkCrew::Task gather = [&](std::size_t, std::size_t task, const WalkPart*) {
+      task == 0 ? gatherLabels() : gatherEnds();
+    };
+    crew_.run(2, gather, many);
+    if (found) return Step::kFound;
+    if (budget.stopped()) return Step::kStopped;
     if (labels_ > most.altogether) return Step::kStopped;
     std::size_t bytes = to.ideals.bytes();
     for (const Waiting& other : waiting)

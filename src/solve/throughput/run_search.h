@@ -79,9 +79,8 @@ class RunSearch {
     RunIdealList ideals;
     std::vector<std::uint32_t> choice{};  // the next one of each ideal
     Csr<RunLabel> labels{};               // by ideal
-    std::vector<double> work{};  // done when the stage ends at the ideal, at most; negative: it does not
-    std::vector<std::uint32_t> via{};
-    std::uint64_t kept = 0;  // labels that went on
+    std::vector<RunLabels::End> ends{};   // of the stages there
+    std::uint64_t kept = 0;               // labels that went on
   };
   RunIdeals ideals_;
   const RunGraph& graph_;
@@ -105,8 +104,8 @@ class RunSearch {
   double delayOf(const RunLabel& label, const RunNode& node) const;
   std::uint32_t numberOf(const RunIdeal& ideal, RunIdealList& list, HashIndex& index) const;
   void put(const RunIdeal& ideal, std::span<const RunLabel> labels, Waiting& waiting) const;
-  // The stage of a label ends with so much work. True where that is everything: then the chain is filled.
-  bool endAt(const RunIdeal& ideal, double work, std::uint32_t via, Ends& ends);
+  // A stage ends here. True where its work is everything: then the chain is filled.
+  bool endAt(const RunIdeal& ideal, const RunLabels::End& end, Ends& ends);
   // Drops all labels but so many with the least delay, and those with the same delay as the last of them.
   void dropLate(const RunLabels& stage, const RunIdealList& ideals, std::size_t most_labels,
                 const Budget& budget, Csr<RunLabel>& labels) const;

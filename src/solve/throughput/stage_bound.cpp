@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -53,6 +54,7 @@ constexpr std::uint64_t kChainSeeds = 4;
 // A limit for which there is a path, beyond one for which there is none, as a share of it.
 constexpr double kJustAbove = 1e-6;
 
+using Task = std::function<void()>;
 using Held = std::vector<std::uint8_t>;  // by item: whether an ideal holds it
 using Boundaries = std::vector<Held>;    // of a chain, first to last
 
@@ -71,14 +73,19 @@ class StageBound {
     const std::vector<std::uint32_t> order = stageOrder(model_);
     const StageDiagram ideals(model_, order, StageDiagram::Paths::kIdeals, kInfinity, budget_);
     if (!ideals.built) return false;
-    planByProfile(ideals);
+    std::optional<StageDiagram> diagram;
+    std::optional<StageSweep> sweep;
+    planByProfile(ideals, [&] {
+      const double limit = progress_.bestValue() * (1 + kRounding);
+      diagram.emplace(model_, order, StageDiagram::Paths::kStages, limit, budget_);
+      if (diagram->built) sweep.emplace(model_, *diagram, crew_);
+    });
+    if (!diagram->built) return false;
     const double upper = progress_.bestValue() * (1 + kRounding);
-    const StageDiagram diagram(model_, order, StageDiagram::Paths::kStages, upper, budget_);
-    if (!diagram.built) return false;
     // How much work a search over runs is, nobody knows before.
     if (budget_.work_limit == 0) useGrain(order, kGrain * upper);
     if (search_ != nullptr) most_units_ = std::min(most_units_, kRunUnits * stages_);
-    raise(diagram, ideals);
+    raise(*sweep, ideals);
     for (double grain = kGrain / 2; grain > kLeastGrain && search_ != nullptr && !over(); grain /= 2) {
       const std::size_t before = runs_->runCount();
       useGrain(order, grain * upper);
@@ -110,12 +117,13 @@ class StageBound {
   double cutoff() const { return progress_.bestValue() * (1 - kRounding); }
   void report(double bound) { progress_.bound(std::min(bound, cutoff()) * (1 - kRounding), kName); }
 
-  // The best chain when each stage pays for all that its two ideals cut.
-  void planByProfile(const StageDiagram& ideals) {
+  // The best chain when each stage pays for all that its two ideals cut. Another task is done beside the
+  // search for better plans near it.
+  void planByProfile(const StageDiagram& ideals, const Task& beside) {
     const StageUnits units(model_, ideals, std::min(most_units_, kProfileUnits));
     StageSweep sweep(model_, ideals, crew_);
     const auto entries = sweep.run(units, nullptr, kInfinity, budget_);
-    if (!entries) return;
+    if (!entries) return beside();
     std::vector<double> cut(units.all + 1, kInfinity);
     for (const StageEntry& entry : *entries) {
       cut[entry.to] = entry.load;
@@ -127,8 +135,8 @@ class StageBound {
     Boundaries boundaries;
     for (const auto& sides : sweep.stages(wanted, units, kInfinity, budget_))
       boundaries.push_back(heldBy(sides, Side::kInside));
-    if (!boundaries.empty())
-      offer({&boundaries, 1}, kNearAcceptance, kProfileSeeds, kNearMoves / kProfileSeeds);
+    if (boundaries.empty()) return beside();
+    offer({&boundaries, 1}, kNearAcceptance, kProfileSeeds, kNearMoves / kProfileSeeds, beside);
   }
 
   void useGrain(std::span<const std::uint32_t> order, double seconds) {
@@ -138,8 +146,7 @@ class StageBound {
   }
 
   // Ever finer units, until no path is below the best plan, or no chain of runs.
-  void raise(const StageDiagram& diagram, const StageDiagram& ideals) {
-    StageSweep sweep(model_, diagram, crew_);
+  void raise(StageSweep& sweep, const StageDiagram& ideals) {
     std::optional<StageMask> mask;
     for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
       const Budget budget =
@@ -259,9 +266,10 @@ class StageBound {
     return held;
   }
 
-  // The plans with these boundaries, each taken together with all before it, and some near them.
-  void offer(std::span<const Boundaries> chains, double acceptance, std::uint64_t seeds,
-             std::uint64_t moves) {
+  // The plans with these boundaries, each taken together with all before it, and some near them, for which
+  // the crew searches while one of it does what else there is.
+  void offer(std::span<const Boundaries> chains, double acceptance, std::uint64_t seeds, std::uint64_t moves,
+             const Task& beside = {}) {
     std::vector<LinePlan> starts;
     for (const Boundaries& boundaries : chains) {
       Plan plan = planOf(boundaries);
@@ -269,9 +277,12 @@ class StageBound {
       progress_.plan(std::move(plan), kName);
     }
     std::vector<LinePlan> near(starts.size() * seeds);
+    const std::size_t others = beside ? 1 : 0;
     crew_.run(
-        near.size(),
-        [&](std::size_t, std::size_t i, const WalkPart*) {
+        others + near.size(),
+        [&](std::size_t, std::size_t task, const WalkPart*) {
+          if (task < others) return beside();
+          const std::size_t i = task - others;
           const LinePlan& start = starts[i / seeds];
           if (!start.found() || over() ||
               !refineFits(line_, start.stages.size(), static_cast<double>(budget_.memory_bytes) / 4))
@@ -282,7 +293,7 @@ class StageBound {
                                  .seed = budget_.seed + i % seeds},
                                 budget_);
         },
-        near.size() > 1);
+        others + near.size() > 1);
     for (const LinePlan& plan : near) {
       if (plan.value < progress_.bestValue()) progress_.plan(line_.toPlan(plan), kName);
     }

@@ -15,6 +15,8 @@ constexpr double kRounding = 1e-9;  // of sums of work and costs, as a share of 
 // Costs of nets are counted in quanta, so many for the cut-off, each rounded down.
 constexpr double kQuanta = std::uint32_t{1} << 30;
 constexpr std::size_t kManyCells = 10'000;  // of a layer, that take long enough for threads
+constexpr std::size_t kCellsPerNode = 20;   // that take as long as a node without any
+constexpr std::size_t kCellsPerLook = 100'000;
 constexpr std::size_t kInside = static_cast<std::size_t>(Side::kInside);
 
 // Calls `visit(layer, node, side, arc)` for all arcs, last layers first.
@@ -179,7 +181,6 @@ void StageSweep::Layer::put(std::size_t node, std::size_t worker, const Row& row
 
 std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const StageMask* mask,
                                                  double cutoff, Keep what, const Budget& budget) {
-  measureRest(units);
   const std::size_t most_cells = budget.memory_bytes / 8 / sizeof(Cell), most_kept = 2 * most_cells;
   bool keep = what == Keep::kAll;
   cells_ = 0;
@@ -205,6 +206,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
   // Of each thread, on cache lines of its own.
   struct alignas(64) Scratch {
     Row row, more, both;
+    std::size_t unpolled = 0;  // cells since the last look at the clock
   };
   std::vector<Scratch> scratch(crew_.workers());
   Layer rows{.places = {}, .cells = std::vector<Row>(crew_.workers())}, next = rows;
@@ -216,13 +218,17 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
     const std::size_t begin = diagram_.layer_begin[layer], next_begin = diagram_.layer_begin[layer + 1];
     next.clear(diagram_.width(layer + 1));
     const auto fill = [&](std::size_t worker, std::size_t to, const WalkPart*) {
-      if (budget.stopped()) return;
-      auto& [row, more, both] = scratch[worker];
+      auto& [row, more, both, unpolled] = scratch[worker];
       row.clear();
+      if (unpolled > kCellsPerLook) {
+        unpolled = 0;
+        if (budget.stopped()) return;
+      }
       for (const WayIn& from : ways_in_[next_begin + to]) {
         const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
         const std::uint32_t by = shift(mine, from.side), cut = cutOf(arc, from.side, layer);
         more.clear();
+        unpolled += rows[from.node].size();
         for (const Cell& cell : rows[from.node]) {
           const Cell moved{cell.key + by, cell.cut + cut, cell.load + arc.cost};
           if (useful(moved, next_begin + to)) more.push_back(moved);
@@ -246,7 +252,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
       }
       next.put(to, worker, row);
     };
-    crew_.run(next.places.size(), fill, rows.size() > kManyCells);
+    crew_.run(next.places.size(), fill, rows.size() + kCellsPerNode * next.places.size() > kManyCells);
     if (next.size() > most_cells) return std::nullopt;
     cells_ += next.size();
     if (cells_ > most_kept) {
@@ -264,6 +270,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
 
 std::optional<std::vector<StageEntry>> StageSweep::run(const StageUnits& units, const StageMask* mask,
                                                        double cutoff, const Budget& budget) {
+  measureRest(units);
   const std::optional<Row> end = sweep(units, mask, cutoff, Keep::kNothing, budget);
   if (!end) return std::nullopt;
   std::vector<StageEntry> entries;
