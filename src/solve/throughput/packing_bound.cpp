@@ -29,6 +29,8 @@ constexpr double kStep = 0.5;        // of the way from the bound to the least l
 constexpr double kPull = 0.5;         // of the way from the program's prices to the center
 constexpr double kMaxExpected = 1e3;  // items worth so many times what their devices are: no use
 constexpr double kFirstRange = 0.05, kLeastRange = 1e-4, kWiden = 2, kNarrow = 0.7;
+// Of the prices it begins with nobody knows; to sweep them coarsely will do.
+constexpr double kFirstHope = 0.1;
 constexpr double kSettled = 5e-4;                        // hope for less is not worth a round
 constexpr std::size_t kPatience = 15, kHastyRounds = 8;  // rounds without a better center
 constexpr std::size_t kHastyHopeless = 6;  // rounds at full range that do not promise to refute the target
@@ -103,7 +105,8 @@ PackingBounder::Outcome PackingBounder::refute(double target) {
   for (double expected = 1; center_.ratio == 0 && expected < kMaxExpected; expected *= 2) {
     const Prices start = center_.prices;
     const bool first = center_.priced.pools.empty();
-    if (!price(first ? std::span<const Prices>(starts_) : std::span(&start, 1), target, expected, 0))
+    if (!price(first ? std::span<const Prices>(starts_) : std::span(&start, 1), target, expected,
+               first ? kFirstHope : 0))
       return Outcome::kStopped;
   }
   if (refuted(target)) return Outcome::kRefuted;
