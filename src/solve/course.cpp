@@ -41,6 +41,9 @@ struct HastyTurn {
   double search_share, search, proof_share, proof;  // of the time, and of their patience
 };
 constexpr std::array<HastyTurn, 2> kHasty{{{0.02, 0.003, 0.1, 0.25}, {0.07, 0.03, 0.12, 0.33}}};
+// Turns behind all other solvers, and what each may take for search.
+constexpr std::uint32_t kMoreTurns = 12;
+constexpr double kMoreSearch = 0.2;
 // Of linear-dp where it only has to find a cut-off for the exact engine, or a plan to begin with.
 constexpr double kCutOffOnly = 0.1, kStartOnly = 0.05;
 // Of boundary-bound where it comes behind the search.
@@ -106,7 +109,8 @@ void addChainTurns(const Problem& problem, std::vector<CourseStep>& course) {
   course.push_back({.solver = findSolver("multilevel"), .share = 1, .turn = 1});
 }
 
-// No contiguity: hasty turns of search and proof end most problems; a last one of proof takes what is left.
+// No contiguity: hasty turns of search and proof end most problems; what time is left goes to more turns, for
+// both need luck.
 void addFreeTurns(std::vector<CourseStep>& course) {
   if (find(course, "free-search") == nullptr || find(course, "packing-bound") == nullptr) return;
   // The proof that follows soon begins with it.
@@ -129,9 +133,13 @@ void addFreeTurns(std::vector<CourseStep>& course) {
     if (turn == 0) first.insert(first.end(), chain.begin(), chain.end());
   }
   search->turn = proof->turn = kHasty.size();
-  const CourseStep last{.solver = proof->solver, .share = 1, .turn = proof->turn + 1};
+  std::vector<CourseStep> more{{.solver = proof->solver, .share = 1, .turn = proof->turn + 1}};
+  for (std::uint32_t turn = 1; turn <= kMoreTurns; ++turn) {
+    more.push_back({.solver = search->solver, .share = kMoreSearch, .turn = search->turn + turn});
+    more.push_back({.solver = proof->solver, .share = 1, .turn = proof->turn + 1 + turn});
+  }
   course.insert(course.begin() + (search - course.data()), first.begin(), first.end());
-  course.push_back(last);
+  course.insert(course.end(), more.begin(), more.end());
 }
 
 }  // namespace

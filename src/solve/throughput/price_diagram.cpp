@@ -1,7 +1,9 @@
 #include "solve/throughput/price_diagram.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 
 #include "graph/rows.h"
@@ -12,6 +14,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxSlots = 32;  // of two bits each
 constexpr std::uint32_t kNoSlot = ~0u;
+// Prices at which a memory full of bytes is worth so many times the limit; 0 counts bytes alone.
+constexpr std::array<double, 4> kBytePrices{0, 0.3, 1, 3};
+constexpr int kMemoryRounds = 2;
+constexpr double kRounding = 1e-9;  // of sums of loads and bytes
 // What a set holds of the items of a net that the sweep has passed.
 enum Held : std::uint64_t { kNothing = 1, kAll = 2, kSome = 3 };
 
@@ -181,23 +187,71 @@ PriceDiagram::PriceDiagram(const PipelineModel& model, std::size_t pool, std::sp
   layer_begin.push_back(layer_begin.back() + static_cast<std::uint32_t>(states.size()));
   without.resize(layer_begin.back());
   with.resize(layer_begin.back());
-  prune(limit);
+  std::vector<double> bytes;
+  for (const std::uint32_t v : item) bytes.push_back(static_cast<double>(model.resident[v]));
+  prune({1, 0, limit}, bytes, least_before, least_after);
+  pruneByMemory(bytes, model.pools[pool].memory, limit);
   listWays();
 }
 
-void PriceDiagram::prune(double limit) {
-  least_after.assign(nodeCount(), kInfinity);
-  for (std::size_t node = layer_begin[layers()]; node < nodeCount(); ++node) least_after[node] = 0;
-  for (std::size_t node = layer_begin[layers()]; node-- > 0;) {
-    for (PriceArc* arc : {&without[node], &with[node]}) {
-      if (arc->to < 0) continue;
-      const double after = arc->cost + least_after[static_cast<std::size_t>(arc->to)];
-      if (least_before[node] + after > limit) {
-        arc->to = -1;
-        continue;
-      }
-      least_after[node] = std::min(least_after[node], after);
+void PriceDiagram::measureBefore(const Weights& weights, std::span<const double> bytes,
+                                 std::vector<double>& before) const {
+  before.assign(nodeCount(), kInfinity);
+  before[0] = 0;
+  const auto lower = [&](const PriceArc& arc, double weight) {
+    if (arc.to < 0) return;
+    double& least = before[static_cast<std::size_t>(arc.to)];
+    least = std::min(least, weight + weights.load * arc.cost);
+  };
+  for (std::size_t layer = 0; layer < layers(); ++layer) {
+    for (std::size_t node = layer_begin[layer]; node < layer_begin[layer + 1]; ++node) {
+      lower(without[node], before[node]);
+      lower(with[node], before[node] + weights.byte * bytes[layer]);
     }
+  }
+}
+
+// Drops arcs that no path of use takes; true when there were any.
+bool PriceDiagram::prune(const Weights& weights, std::span<const double> bytes,
+                         std::span<const double> before, std::vector<double>& after) {
+  bool dropped = false;
+  after.assign(nodeCount(), kInfinity);
+  for (std::size_t node = layer_begin[layers()]; node < nodeCount(); ++node) after[node] = 0;
+  for (std::size_t layer = layers(); layer-- > 0;) {
+    const auto look = [&](std::size_t node, PriceArc& arc, double more) {
+      if (arc.to < 0) return;
+      const double weight = weights.load * arc.cost + more + after[static_cast<std::size_t>(arc.to)];
+      if (before[node] + weight > weights.most) {
+        arc.to = -1;
+        dropped = true;
+      } else {
+        after[node] = std::min(after[node], weight);
+      }
+    };
+    for (std::size_t node = layer_begin[layer]; node < layer_begin[layer + 1]; ++node) {
+      look(node, without[node], 0);
+      look(node, with[node], weights.byte * bytes[layer]);
+    }
+  }
+  return dropped;
+}
+
+void PriceDiagram::pruneByMemory(std::span<const double> bytes, double memory, double limit) {
+  if (memory <= 0 || std::accumulate(bytes.begin(), bytes.end(), 0.0) <= memory) return;
+  std::vector<double> before, after;
+  for (int round = 0; round < kMemoryRounds; ++round) {
+    bool dropped = false;
+    for (const double price : kBytePrices) {
+      Weights weights{0, 1, memory};
+      if (price > 0) weights = {1, price * limit / memory, (1 + price) * limit * (1 + kRounding)};
+      measureBefore(weights, bytes, before);
+      dropped = prune(weights, bytes, before, after) || dropped;
+    }
+    if (!dropped) return;
+    // What is left may cost more.
+    const Weights load{1, 0, limit};
+    measureBefore(load, bytes, least_before);
+    prune(load, bytes, least_before, least_after);
   }
 }
 

@@ -4,9 +4,11 @@
 // Method: sweep over the items; a node of layer i is what the later items need to know about the choice among
 // the first i: for each open net whether S holds all, none or some of its items so far. A path from the root
 // to the end is a set; the costs of its arcs add up to its load.
-// Guarantee: every set has a path, whose cost is the set's load, or less: where a layer would grow beyond
-// `max_width`, open nets are forgotten, cheapest first (a net counts then only where its first items are
-// cut, which never costs more). `complete` says that nothing was forgotten.
+// Guarantee: every set that may run on a device of the pool, at a load of at most `limit`, has a path, whose
+// cost is the set's load, or less: where a layer would grow beyond `max_width`, open nets are forgotten,
+// cheapest first (a net counts then only where its first items are cut, which never costs more). `complete`
+// says that nothing was forgotten. Other sets have none as far as least sums of load and of bytes along the
+// ways of a node tell; sums of both at a price of bytes tell more than either.
 // Complexity: O(items * width * nets of an item) to build; width <= 3^(open nets).
 #pragma once
 
@@ -25,7 +27,6 @@ struct PriceArc {
 
 class PriceDiagram {
  public:
-  // Only sets whose load may be at most `limit` have a path for certain.
   PriceDiagram(const PipelineModel& model, std::size_t pool, std::span<const std::uint32_t> order,
                double limit, std::size_t max_width);
 
@@ -48,7 +49,16 @@ class PriceDiagram {
   double leastWith(std::size_t layer) const;
 
  private:
-  void prune(double limit);
+  // What a path weighs: its load and its bytes, each at a price. Those that weigh more than `most` are of no
+  // use.
+  struct Weights {
+    double load, byte, most;
+  };
+  void measureBefore(const Weights& weights, std::span<const double> bytes,
+                     std::vector<double>& before) const;
+  bool prune(const Weights& weights, std::span<const double> bytes, std::span<const double> before,
+             std::vector<double>& after);
+  void pruneByMemory(std::span<const double> bytes, double memory, double limit);
   void listWays();
 };
 
