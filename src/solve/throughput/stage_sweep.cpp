@@ -225,11 +225,13 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
         if (budget.stopped()) return;
       }
       for (const WayIn& from : ways_in_[next_begin + to]) {
+        const std::span<const Cell> cells = rows[from.node];
+        if (cells.empty()) continue;
+        unpolled += cells.size();
         const StageDiagram::Arc& arc = diagram_.arcs[begin + from.node][from.side];
         const std::uint32_t by = shift(mine, from.side), cut = cutOf(arc, from.side, layer);
         more.clear();
-        unpolled += rows[from.node].size();
-        for (const Cell& cell : rows[from.node]) {
+        for (const Cell& cell : cells) {
           const Cell moved{cell.key + by, cell.cut + cut, cell.load + arc.cost};
           if (useful(moved, next_begin + to)) more.push_back(moved);
         }
@@ -250,7 +252,7 @@ std::optional<StageSweep::Row> StageSweep::sweep(const StageUnits& units, const 
         both.insert(both.end(), a, row.end());
         row.swap(both);
       }
-      next.put(to, worker, row);
+      if (!row.empty()) next.put(to, worker, row);
     };
     crew_.run(next.places.size(), fill, rows.size() + kCellsPerNode * next.places.size() > kManyCells);
     if (next.size() > most_cells) return std::nullopt;
