@@ -39,7 +39,7 @@ constexpr double kGrain = 0.03, kLeastGrain = 1e-4;
 constexpr std::size_t kMostLabels = 4'000'000;
 // How close limits come to the least chain of runs, and how far they go up at a time, as a share of the way
 // to the least chain that is known.
-constexpr double kClose = 0.001, kRise = 0.3;
+constexpr double kClose = 0.001, kRise = 0.3, kLeastRise = 0.05;
 // Under a work limit: cells that count as one plan.
 constexpr std::uint64_t kCellsPerPlan = 1000;
 // A chain in which nets count at both ends may be this many times worse than the best plan.
@@ -107,6 +107,7 @@ class StageBound {
   // Chains of runs; no search where they are not suitable for one.
   std::unique_ptr<RunGraph> runs_;
   std::unique_ptr<RunSearch> search_;
+  double rise_ = kRise;
   struct Cut {
     double least_work, most_work, cost;  // of the ideals of so many units: the cheapest cut
   };
@@ -148,7 +149,9 @@ class StageBound {
   // Ever finer units, until no path is below the best plan, or no chain of runs.
   void raise(StageSweep& sweep, const StageDiagram& ideals) {
     std::optional<StageMask> mask;
-    for (std::size_t count = kStageUnits * stages_; count <= most_units_; count *= 2) {
+    // In a turn before this one the coarsest table was not enough.
+    const std::size_t first = kStageUnits * stages_ * (budget_.turn > 0 ? 2 : 1);
+    for (std::size_t count = first; count <= most_units_; count *= 2) {
       const Budget budget =
           search_ != nullptr ? budget_.slice(kTableShare * budget_.remainingSeconds()) : budget_;
       const StageUnits units(model_, ideals, count);
@@ -185,13 +188,17 @@ class StageBound {
       // At last whether there is any chain that is better than the best plan.
       const bool close = high - tried <= kClose * high;
       if (close && high < cutoff()) break;
-      const double limit = close ? high : tried + kRise * (high - tried);
+      const double limit = close ? high : tried + rise_ * (high - tried);
       const RunWindows known = windows(limit);
       const RunSearch::End end =
           known.work.empty()
               ? RunSearch::End::kNone
               : search_->below(limit, known, {.waiting = kMostLabels, .altogether = most_labels}, budget_);
-      if (end == RunSearch::End::kCut && (search_->labels() > most_labels || budget_.stopped())) return false;
+      if (end == RunSearch::End::kCut && (search_->labels() > most_labels || budget_.stopped())) {
+        // Labels grow with the limit.
+        rise_ = std::max(kLeastRise, rise_ / 2);
+        return false;
+      }
       if (end == RunSearch::End::kNone) report(limit);
       (end == RunSearch::End::kFound ? high : tried) = limit;
       for (const double acceptance : kChainAcceptances) {
