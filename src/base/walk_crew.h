@@ -6,10 +6,9 @@
 // caller's thread; the others are called once it has taken a while. Each has a share of the walks, about the
 // same ones of one level as of the last, whose data are near its processor; who is done helps another one
 // (work_share.h). A walker that sees `hungry` hands over what it has not looked at yet near the root of its
-// tree. Threads start when the crew has worked for some
-// milliseconds, or is about to, live as long as it does, and look out for work for a moment before they
-// sleep. Guarantee: `run` returns when all walks and all their parts are done. Which thread does what is left
-// to chance, so results must not depend on it.
+// tree. Threads start when the crew has worked for some milliseconds, or is about to, live as long as it
+// does, and look out for work for a moment before they sleep. Guarantee: `run` returns when all walks and all
+// their parts are done. Which thread does what is left to chance, so results must not depend on it.
 #pragma once
 
 #include <algorithm>

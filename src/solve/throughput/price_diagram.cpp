@@ -17,7 +17,8 @@ constexpr std::uint32_t kNoSlot = ~0u;
 // Prices at which a memory full of bytes is worth so many times the limit; 0 counts bytes alone.
 constexpr std::array<double, 4> kBytePrices{0, 0.3, 1, 3};
 constexpr int kMemoryRounds = 2;
-constexpr double kRounding = 1e-9;  // of sums of loads and bytes
+// Of sums of loads and bytes, and of bytes alone, which are exact but for absurd sizes.
+constexpr double kRounding = 1e-9, kByteRounding = 1e-12;
 // What a set holds of the items of a net that the sweep has passed.
 enum Held : std::uint64_t { kNothing = 1, kAll = 2, kSome = 3 };
 
@@ -242,7 +243,7 @@ void PriceDiagram::pruneByMemory(std::span<const double> bytes, double memory, d
   for (int round = 0; round < kMemoryRounds; ++round) {
     bool dropped = false;
     for (const double price : kBytePrices) {
-      Weights weights{0, 1, memory};
+      Weights weights{0, 1, memory * (1 + kByteRounding)};
       if (price > 0) weights = {1, price * limit / memory, (1 + price) * limit * (1 + kRounding)};
       measureBefore(weights, bytes, before);
       dropped = prune(weights, bytes, before, after) || dropped;
