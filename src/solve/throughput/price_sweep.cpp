@@ -109,7 +109,7 @@ void PriceSweep::trimRows(std::size_t layer, double limit) {
   for (std::size_t node = diagram_.layer_begin[layer]; node < diagram_.layer_begin[layer + 1]; ++node) {
     Row& row = rows_[node];
     const double room = limit - diagram_.least_after[node];
-    const double* loads = &table(layer).entries[row.begin];
+    const double* loads = table(layer).from(row.begin);
     while (row.size > 0 && loads[row.size - 1] > room) --row.size;
   }
 }
@@ -177,7 +177,7 @@ void PriceSweep::narrowRows(std::size_t begin, std::size_t end, std::span<const 
 // What goes beyond the cap is cut to it.
 void PriceSweep::followToCap(const WayIn& way, std::size_t layer, double& top) {
   const Row& parent = rows_[way.parent];
-  const double* loads = &table(layer).entries[parent.begin];
+  const double* loads = table(layer).from(parent.begin);
   for (std::int64_t p = std::max<std::int64_t>(parent.low, std::int64_t{cap_} - gain(way, layer) + 1);
        p <= parent.last(); ++p)
     top = std::min(top, loads[p - parent.low] + way.cost);
@@ -189,7 +189,7 @@ void PriceSweep::spread(std::size_t layer) {
   for (std::size_t node = diagram_.layer_begin[layer + 1]; node < diagram_.layer_begin[layer + 2]; ++node) {
     const Row& row = rows_[node];
     if (row.size == 0) continue;
-    double* own = &table(layer + 1).entries[row.begin];
+    double* own = table(layer + 1).from(row.begin);
     const auto at = [&](std::int64_t prize) { return own + (prize - row.low); };
     // A way in, and the prizes of the row that it leads to.
     struct Lead {
@@ -209,7 +209,7 @@ void PriceSweep::spread(std::size_t layer) {
         const std::int64_t first = std::max<std::int64_t>(parent.low + more, row.low),
                            end = std::min(parent.last() + more + 1, row_end);
         if (parent.size == 0 || end <= first) continue;
-        const double* loads = &table(layer).entries[parent.begin];
+        const double* loads = table(layer).from(parent.begin);
         return Lead{loads, (way++)->cost, parent.low + more, first, end};
       }
       return Lead{nullptr, 0, 0, row_end, row_end};

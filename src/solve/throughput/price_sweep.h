@@ -65,6 +65,8 @@ class PriceSweep {
   struct Table {
     std::unique_ptr<double[]> entries;
     std::size_t room = 0;
+    // Of rows without entries too.
+    double* from(std::size_t begin) { return entries.get() + begin; }
     void makeRoom(std::size_t wanted) {
       if (wanted <= room) return;
       // Some to spare: the next run may need a little more.
