@@ -55,7 +55,8 @@ TEST(SpreadBound, FlowsAreNeverMoreThanWhatSetsPay) {
     double total = 0;
     for (double& w : weight) total += w = random.below(5) == 0 ? 0 : 0.1 + random.unit();
     for (double& c : capacity) c = random.below(6) == 0 ? 0 : 0.1 + random.unit();
-    SpreadFlow flow(model, weight, capacity, total * (0.1 + 0.4 * random.unit()), budgetOf(1));
+    const Budget budget = budgetOf(1);
+    SpreadFlow flow(model, weight, capacity, total * (0.1 + 0.4 * random.unit()), budget);
     if (!flow.round()) continue;
     flow.round();
     ++tried;
