@@ -66,12 +66,10 @@ class OpGraph {
   std::vector<Phase> op_phase;
   std::vector<GroupId> op_group;  // invalid = none
   std::vector<double> op_flops;
-  std::vector<std::int64_t> op_memory_bytes;  // held while the op is placed, besides weights
-  std::vector<std::int64_t> op_weight_bytes;
-  std::vector<std::int64_t> op_workspace_bytes;  // held while the op runs
-  // Outputs of an op that is priced from its sizes: held as memory is, unless memory is live and follows the
-  // tensors themselves.
-  std::vector<std::int64_t> op_activation_bytes;
+  std::vector<std::int64_t> op_memory_bytes;      // held while the op is placed, besides weights
+  std::vector<std::int64_t> op_weight_bytes;      // its own; blocks that others read too are below
+  std::vector<std::int64_t> op_workspace_bytes;   // held while the op runs
+  std::vector<std::int64_t> op_activation_bytes;  // where a format gives them; held as memory is
   // What a cost model needs besides flops: memory traffic, weights included, and the arithmetic.
   std::vector<std::int64_t> op_read_bytes, op_written_bytes;
   std::vector<DataType> op_data_type;
@@ -83,6 +81,19 @@ class OpGraph {
   std::vector<std::int64_t> tensor_bytes;
   Csr<OpId> tensor_consumers;
 
+  // Weights that several ops read: a device holds a block once, however many of its readers are there. Names
+  // are those of one model.
+  std::vector<std::string> block_name;
+  std::vector<std::int64_t> block_bytes;
+  Csr<OpId> block_readers;
+
+  // What models are given: tensors without a producer, which count in live memory and cost no transfer.
+  std::vector<std::int64_t> input_bytes;
+  Csr<OpId> input_readers;
+
+  // The order in which live memory of throughput takes the ops, where it is not the least topological one.
+  std::vector<OpId> order_hint;
+
   std::vector<std::string> type_name{""};
   std::vector<std::string> model_name;
   std::vector<std::string> group_name;
@@ -91,6 +102,10 @@ class OpGraph {
   OpId addOp(std::string name);
   // Adds a tensor; the consumers must be distinct.
   TensorId addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes);
+  // Adds a block of weights; the readers must be distinct and of one model.
+  BlockId addBlock(std::string name, std::int64_t bytes, std::span<const OpId> readers);
+  // Adds a tensor that is given from outside; the readers must be distinct.
+  InputId addInput(std::int64_t bytes, std::span<const OpId> readers);
   // Index of a type name, added when new.
   std::uint32_t internType(std::string_view type);
 
@@ -100,7 +115,8 @@ class OpGraph {
   std::span<const OpId> consumers(TensorId tensor) const { return tensor_consumers[tensor.index()]; }
   OpId producer(TensorId tensor) const { return tensor_producer[tensor.index()]; }
 
-  // Derives adjacency and the topological order. Fails on a cycle, naming its path.
+  // Derives adjacency and the orders. Fails on a cycle, naming its path, and on an order hint that is not a
+  // topological order of all ops.
   Result<void> finish();
 
   // Available after finish().
@@ -109,13 +125,23 @@ class OpGraph {
   std::span<const OpId> topologicalOrder() const { return topological_order_; }
   // Position of an op in topologicalOrder().
   std::uint32_t position(OpId op) const { return position_[op.index()]; }
+  // The order hint, or else the least topological order by index, model by model where no edge forbids it.
+  std::span<const OpId> referenceOrder() const { return reference_order_; }
+  std::span<const BlockId> blocks(OpId op) const { return op_blocks_[op.index()]; }
+  std::span<const InputId> modelInputs(OpId op) const { return op_model_inputs_[op.index()]; }
 
  private:
   Csr<TensorId> op_outputs_;
   Csr<TensorId> op_inputs_;
+  Csr<BlockId> op_blocks_;
+  Csr<InputId> op_model_inputs_;
   std::vector<OpId> topological_order_;
   std::vector<std::uint32_t> position_;
+  std::vector<OpId> reference_order_;
   std::unordered_map<std::string, std::uint32_t> type_index_;  // of type_name
+
+  Result<void> findReferenceOrder();
+  Result<void> checkHint() const;
 };
 
 }  // namespace allot

@@ -29,6 +29,10 @@ using ClassId = Id<struct ClassTag>;
 using ModelId = Id<struct ModelTag>;
 using GroupId = Id<struct GroupTag>;
 using HostId = Id<struct HostTag>;
+// Weights that several ops of one model read.
+using BlockId = Id<struct BlockTag>;
+// A tensor that a model is given from outside.
+using InputId = Id<struct InputTag>;
 // A unit is a largest set of ops that must share a device (groups and `together` sets joined).
 using UnitId = Id<struct UnitTag>;
 

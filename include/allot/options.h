@@ -41,13 +41,13 @@ struct Modes {
   // latency and completion
   LinkMode link_mode = LinkMode::kFullDuplex;
   Send send = Send::kOnce;
-  MemoryModel memory = MemoryModel::kStatic;
   LatencyModel model = LatencyModel::kEvents;
   std::uint32_t calls = 1;  // subgraph-calls: most calls of one accelerator
   // all
-  double headroom = 0;          // share of every device's memory kept free, 0 .. 1
-  double optimizer_factor = 1;  // bytes held per byte of weights
-  Fuse fuse = Fuse::kNone;      // runtime whose fused groups share a device
+  std::optional<MemoryModel> memory;  // absent = the problem's default when it is finished
+  double headroom = 0;                // share of every device's memory kept free, 0 .. 1
+  double optimizer_factor = 1;        // bytes held per byte of weights
+  Fuse fuse = Fuse::kNone;            // runtime whose fused groups share a device
 };
 
 struct RunOptions {

@@ -49,7 +49,8 @@ class Problem {
   std::vector<double> matrices;
   Constraints constraints;
   Modes modes;
-  std::string costs = "given";  // provenance of the times
+  std::string costs = "given";                        // provenance of the times
+  MemoryModel default_memory = MemoryModel::kStatic;  // where the modes name none
 
   // Adds a tensor with a single transfer time (NaN = from the links).
   TensorId addTensor(OpId producer, std::span<const OpId> consumers, std::int64_t bytes, double seconds);
@@ -95,13 +96,16 @@ class Problem {
 
   // Bytes a device may hold, headroom taken off; +infinity when unlimited.
   double memoryLimit(DeviceId device) const;
-  // Bytes an op holds on its device for as long as it is placed.
-  double residentBytes(OpId op) const {
-    const std::size_t i = op.index();
-    const std::int64_t outputs = modes.memory == MemoryModel::kLive ? 0 : graph.op_activation_bytes[i];
-    return static_cast<double>(graph.op_memory_bytes[i] + outputs) +
-           static_cast<double>(graph.op_weight_bytes[i]) * modes.optimizer_factor;
-  }
+  // Whole bytes an op adds at least to a device that holds it, its share of the blocks it reads included:
+  // sums of these never exceed what `residentBytes(ops)` says of all ops of a device. What searches add up.
+  double residentBytes(OpId op) const { return least_resident_[op.index()]; }
+  // Bytes these ops hold on one device for as long as they are placed, each block once.
+  double residentBytes(std::span<const OpId> ops) const;
+  // The same of one op, blocks whole: sums of these are never too small.
+  double residentBytesAlone(OpId op) const { return residentBytes(std::span(&op, 1)); }
+  // Whether sums of residentBytes(op) are exact for every set of whole units.
+  bool residentBytesAddUp() const { return resident_adds_up_; }
+  bool liveMemory() const { return modes.memory == MemoryModel::kLive; }
 
   std::size_t unitCount() const { return unit_ops_.rows(); }
   UnitId unit(OpId op) const { return op_unit_[op.index()]; }
@@ -112,6 +116,18 @@ class Problem {
   }
   bool hasTraining() const { return has_training_; }
 
+  // A time that is too short to move the clock counts as 0; here is what it was before (docs/semantics.md).
+  struct ShortTime {
+    enum class Table : std::uint8_t { kOp, kTensor, kMatrix } table;
+    std::size_t index;  // in op_seconds, tensor_seconds or matrices
+    double seconds;
+  };
+  std::span<const ShortTime> shortTimes() const { return short_times_; }
+  // A table of times as it was given, the short ones among them.
+  std::vector<double> givenTimes(ShortTime::Table table) const;
+  // Below this, times of ops and transfers count as 0.
+  double clockStep() const { return clock_step_; }
+
  private:
   std::size_t first_order_tensor_ = 0;
   std::vector<UnitId> op_unit_;
@@ -121,13 +137,24 @@ class Problem {
   // Resolved links by ordered pair of devices, and between each device and its host.
   std::vector<Link> pair_link_;
   std::vector<Link> to_host_, from_host_;
+  std::vector<double> least_resident_;  // by op
+  bool resident_adds_up_ = true;
+  double clock_step_ = 0;
+  std::vector<ShortTime> short_times_;
 
   void joinUnits();
   void applyConstraints();
   Result<void> checkSizes() const;
   void resolveLinks();
+  void findLeastResident();
+  void dropShortTimes();
+  double longestWork() const;
+  double longestTransfer(TensorId tensor, std::span<const Link> links,
+                         std::span<const double> longest_of_matrix) const;
+  double onClock(double seconds) const { return seconds < clock_step_ ? 0 : seconds; }
   Result<void> checkModes() const;
   Result<void> checkReplicaLinks() const;
+  Result<void> checkSyncLink(DeviceId from, DeviceId to, std::string_view who) const;
   Transfers defaultTransfers() const;
 };
 

@@ -76,9 +76,88 @@ std::uint32_t OpGraph::internType(std::string_view type) {
   return place->second;
 }
 
+BlockId OpGraph::addBlock(std::string block, std::int64_t bytes, std::span<const OpId> readers) {
+  const BlockId id(block_name.size());
+  block_name.push_back(std::move(block));
+  block_bytes.push_back(bytes);
+  block_readers.items.insert(block_readers.items.end(), readers.begin(), readers.end());
+  block_readers.closeRow();
+  return id;
+}
+
+InputId OpGraph::addInput(std::int64_t bytes, std::span<const OpId> readers) {
+  const InputId id(input_bytes.size());
+  input_bytes.push_back(bytes);
+  input_readers.items.insert(input_readers.items.end(), readers.begin(), readers.end());
+  input_readers.closeRow();
+  return id;
+}
+
+Result<void> OpGraph::checkHint() const {
+  constexpr std::string_view kRemedy = "name every op once, each behind those it reads from";
+  const std::size_t n = opCount();
+  std::vector<std::uint32_t> place(n, UINT32_MAX);
+  for (std::uint32_t i = 0; i < order_hint.size(); ++i) {
+    std::uint32_t& at = place[order_hint[i].index()];
+    if (at != UINT32_MAX)
+      return badInput("order_hint", fmt::format("op \"{}\" is there twice", op_name[order_hint[i].index()]),
+                      std::string(kRemedy));
+    at = i;
+  }
+  if (order_hint.size() != n)
+    return badInput("order_hint", fmt::format("{} of {} ops are there", order_hint.size(), n),
+                    std::string(kRemedy));
+  for (std::size_t t = 0; t < tensorCount(); ++t) {
+    const OpId from = tensor_producer[t];
+    for (const OpId to : tensor_consumers[t]) {
+      if (place[from.index()] < place[to.index()]) continue;
+      return badInput("order_hint",
+                      fmt::format("op \"{}\" stands before op \"{}\", which it reads from",
+                                  op_name[to.index()], op_name[from.index()]),
+                      std::string(kRemedy));
+    }
+  }
+  return {};
+}
+
+Result<void> OpGraph::findReferenceOrder() {
+  reference_order_ = order_hint;
+  if (!order_hint.empty()) return checkHint();
+  reference_order_ = topological_order_;
+  for (std::size_t t = 0; t < tensorCount(); ++t) {
+    for (const OpId to : tensor_consumers[t]) {
+      if (op_model[to.index()] < op_model[tensor_producer[t].index()]) return {};
+    }
+  }
+  std::stable_sort(reference_order_.begin(), reference_order_.end(),
+                   [&](OpId a, OpId b) { return op_model[a.index()] < op_model[b.index()]; });
+  return {};
+}
+
+namespace {
+
+// Rows of owners by member, from rows of members by owner.
+template <class Owner>
+Csr<Owner> invert(const Csr<OpId>& rows, std::size_t ops) {
+  Csr<Owner> out;
+  out.begin.assign(ops + 1, 0);
+  for (const OpId op : rows.items) ++out.begin[op.index() + 1];
+  for (std::size_t i = 0; i < ops; ++i) out.begin[i + 1] += out.begin[i];
+  out.items.resize(rows.items.size());
+  std::vector<std::uint32_t> fill(out.begin.begin(), out.begin.end() - 1);
+  for (std::size_t row = 0; row < rows.rows(); ++row) {
+    for (const OpId op : rows[row]) out.items[fill[op.index()]++] = Owner(row);
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<void> OpGraph::finish() {
   const std::size_t n = opCount();
   const std::size_t m = tensorCount();
+  op_blocks_ = invert<BlockId>(block_readers, n);
+  op_model_inputs_ = invert<InputId>(input_readers, n);
   op_outputs_ = {};
   op_inputs_ = {};
   std::vector<std::uint32_t> out_count(n + 1), in_count(n + 1);
@@ -121,7 +200,7 @@ Result<void> OpGraph::finish() {
       }
     }
   }
-  if (topological_order_.size() == n) return {};
+  if (topological_order_.size() == n) return findReferenceOrder();
   const std::vector<std::uint32_t> cycle = findCycle(n, [&](std::uint32_t op, auto&& visit) {
     for (const TensorId tensor : outputs(OpId(op))) {
       for (const OpId consumer : consumers(tensor)) visit(consumer.value);

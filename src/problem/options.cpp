@@ -149,8 +149,10 @@ std::vector<OptionSpec> makeTable() {
       choice<&Modes::link_mode>("link-mode", "which ports a transfer holds", S::kLatencyAndCompletion));
   table.push_back(choice<&Modes::send>("send", "one transfer per consumer, or one per tensor and destination",
                                        S::kLatencyAndCompletion));
-  table.push_back(choice<&Modes::memory>("memory", "sum of what is resident, or peak with live tensors",
-                                         S::kLatencyAndCompletion));
+  table.push_back(choice<&Modes::memory>(
+      "memory",
+      "what is resident alone, or with live tensors (default: live for inference models from model files)",
+      S::kAll));
   table.push_back(choice<&Modes::model>(
       "model", "operators as events, or accelerators that run subgraphs as calls", S::kLatency));
   table.push_back(count<&Options::modes, &Modes::calls, 1>(

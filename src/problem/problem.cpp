@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/union_find.h"
 #include "graph/fusion.h"
@@ -44,6 +45,7 @@ Result<void> Problem::checkSizes() const {
   std::int64_t total = 0;
   if (!sumFits(graph.op_memory_bytes, total) || !sumFits(graph.op_weight_bytes, total) ||
       !sumFits(graph.op_workspace_bytes, total) || !sumFits(graph.op_activation_bytes, total) ||
+      !sumFits(graph.block_bytes, total) || !sumFits(graph.input_bytes, total) ||
       !sumFits(graph.tensor_bytes, total)) {
     return badInput("ops", "the sizes add up to more than 4 EiB",
                     "check the units of memory, weights and bytes");
@@ -159,6 +161,48 @@ void Problem::replacePlacement(Constraints placement) {
   constraints = std::move(placement);
   joinUnits();
   applyConstraints();
+  findLeastResident();
+}
+
+void Problem::findLeastResident() {
+  const double factor = modes.optimizer_factor;
+  const std::size_t n = opCount();
+  least_resident_.resize(n);
+  resident_adds_up_ = true;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double weights = static_cast<double>(graph.op_weight_bytes[i]) * factor;
+    least_resident_[i] =
+        static_cast<double>(graph.op_memory_bytes[i] + graph.op_activation_bytes[i]) + std::floor(weights);
+    resident_adds_up_ = resident_adds_up_ && weights == std::floor(weights);
+  }
+  std::vector<std::uint32_t> seen_by(unitCount(), UINT32_MAX);
+  std::vector<OpId> first_of_unit;
+  for (std::uint32_t b = 0; b < graph.block_bytes.size(); ++b) {
+    first_of_unit.clear();
+    for (const OpId reader : graph.block_readers[b]) {
+      if (std::exchange(seen_by[unit(reader).index()], b) != b) first_of_unit.push_back(reader);
+    }
+    if (first_of_unit.empty()) continue;
+    const double bytes = static_cast<double>(graph.block_bytes[b]) * factor;
+    const double share = std::floor(bytes / static_cast<double>(first_of_unit.size()));
+    for (const OpId reader : first_of_unit) least_resident_[reader.index()] += share;
+    resident_adds_up_ = resident_adds_up_ && first_of_unit.size() == 1 && share == bytes;
+  }
+}
+
+double Problem::residentBytes(std::span<const OpId> ops) const {
+  std::int64_t held = 0, weights = 0;
+  std::vector<BlockId> blocks;
+  for (const OpId op : ops) {
+    const std::size_t i = op.index();
+    held += graph.op_memory_bytes[i] + graph.op_activation_bytes[i];
+    weights += graph.op_weight_bytes[i];
+    blocks.insert(blocks.end(), graph.blocks(op).begin(), graph.blocks(op).end());
+  }
+  std::sort(blocks.begin(), blocks.end());
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+  for (const BlockId block : blocks) weights += graph.block_bytes[block.index()];
+  return static_cast<double>(held) + static_cast<double>(weights) * modes.optimizer_factor;
 }
 
 Transfers Problem::defaultTransfers() const {
@@ -184,6 +228,10 @@ Result<void> Problem::setModes(const Modes& wanted) {
     applyConstraints();
   }
   if (!modes.transfers) modes.transfers = defaultTransfers();
+  const bool calls = modes.goal == Goal::kLatency && modes.model == LatencyModel::kSubgraphCalls;
+  if (!modes.memory) modes.memory = calls ? MemoryModel::kStatic : default_memory;
+  findLeastResident();
+  dropShortTimes();
   return modes.goal ? checkModes() : Result<void>{};
 }
 
@@ -194,7 +242,11 @@ Result<void> Problem::checkModes() const {
     return badInput("options.in-flight", "in-flight memory is defined for chains only",
                     "use contiguity chain");
   }
-  if (goal() == Goal::kThroughput && modes.replicate) ALLOT_CHECK(checkReplicaLinks());
+  if (calls && liveMemory()) {
+    return fail({ErrorCode::kUsage, "", "options.memory", "subgraph-calls knows static memory only",
+                 "use memory static, or the events model"});
+  }
+  if (goal() == Goal::kThroughput) ALLOT_CHECK(checkReplicaLinks());
   bool from_links = false;
   for (std::size_t t = 0; t < first_order_tensor_; ++t) {
     if (tensor_matrix[t] >= 0 && via_host) {
@@ -226,20 +278,29 @@ Result<void> Problem::checkModes() const {
   return {};
 }
 
-// Replicas that train synchronise their weights over the links between them.
+Result<void> Problem::checkSyncLink(DeviceId from, DeviceId to, std::string_view who) const {
+  if (from == to || !missing(pair_link_[from.index() * deviceCount() + to.index()])) return {};
+  return badInput("links",
+                  fmt::format("no link from {} to {}, over which {} synchronise weights",
+                              cluster.devices[from.index()].name, cluster.devices[to.index()].name, who),
+                  "add a link between these devices or their classes, or plan without replicate");
+}
+
+// Replicas that train, and copies of one block of weights, synchronise over the links between them.
 Result<void> Problem::checkReplicaLinks() const {
-  const auto& weights = graph.op_weight_bytes;
-  if (!has_training_ || std::all_of(weights.begin(), weights.end(), [](std::int64_t w) { return w == 0; }))
-    return {};
+  const auto none = [](const std::vector<std::int64_t>& bytes) {
+    return std::all_of(bytes.begin(), bytes.end(), [](std::int64_t b) { return b == 0; });
+  };
+  const bool blocks = !none(graph.block_bytes);
+  const bool replicas = modes.replicate && (blocks || !none(graph.op_weight_bytes));
+  if (!has_training_ || (!replicas && !blocks)) return {};
   for (std::size_t a = 0; a < deviceCount(); ++a) {
     for (std::size_t b = 0; b < deviceCount(); ++b) {
-      const bool same_class = a != b && cluster.devices[a].cls == cluster.devices[b].cls;
-      if (!same_class || !missing(pair_link_[a * deviceCount() + b])) continue;
-      const std::string& cls = cluster.classOf(DeviceId(a)).name;
-      return badInput(
-          "links",
-          fmt::format("no link between devices of class {}, over which replicas synchronise weights", cls),
-          "add a link from the class to itself, or plan without replicate");
+      const bool same_class = cluster.devices[a].cls == cluster.devices[b].cls;
+      if (blocks)
+        ALLOT_CHECK(checkSyncLink(DeviceId(a), DeviceId(b), "copies of one block"));
+      else if (same_class)
+        ALLOT_CHECK(checkSyncLink(DeviceId(a), DeviceId(b), "replicas"));
     }
   }
   return {};
@@ -259,17 +320,19 @@ double Problem::transferSeconds(TensorId tensor, DeviceId from, DeviceId to) con
                     to.index()];
   }
   if (!std::isnan(tensor_seconds[t])) return tensor_seconds[t];
-  return pair_link_[from.index() * deviceCount() + to.index()].seconds(graph.tensor_bytes[t]);
+  return onClock(pair_link_[from.index() * deviceCount() + to.index()].seconds(graph.tensor_bytes[t]));
 }
 
 double Problem::toHostSeconds(TensorId tensor, DeviceId device) const {
   const double single = tensor_seconds[tensor.index()];
-  return std::isnan(single) ? to_host_[device.index()].seconds(graph.tensor_bytes[tensor.index()]) : single;
+  if (!std::isnan(single)) return single;
+  return onClock(to_host_[device.index()].seconds(graph.tensor_bytes[tensor.index()]));
 }
 
 double Problem::fromHostSeconds(TensorId tensor, DeviceId device) const {
   const double single = tensor_seconds[tensor.index()];
-  return std::isnan(single) ? from_host_[device.index()].seconds(graph.tensor_bytes[tensor.index()]) : single;
+  if (!std::isnan(single)) return single;
+  return onClock(from_host_[device.index()].seconds(graph.tensor_bytes[tensor.index()]));
 }
 
 double Problem::memoryLimit(DeviceId device) const {
