@@ -106,6 +106,8 @@ class OpGraph {
   BlockId addBlock(std::string name, std::int64_t bytes, std::span<const OpId> readers);
   // Adds a tensor that is given from outside; the readers must be distinct.
   InputId addInput(std::int64_t bytes, std::span<const OpId> readers);
+  // Leaves out blocks of weights and what models are given, in a finished graph too.
+  void dropBlocksAndInputs();
   // Index of a type name, added when new.
   std::uint32_t internType(std::string_view type);
 

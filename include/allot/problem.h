@@ -116,6 +116,22 @@ class Problem {
   }
   bool hasTraining() const { return has_training_; }
 
+  // The problem as search engines know it: memory adds up op by op, and under throughput it is static. A plan
+  // of this problem is a plan there, worth no more; what is proven there is a bound here.
+  Problem relaxed() const;
+  // Whether the reverse holds too, so that what is optimal or infeasible there is so here.
+  bool relaxedIsExact() const;
+  // A device that cannot hold an op while it runs, even with nothing there but the op's unit; `allowed` knows
+  // it in relaxed().
+  struct MemoryBar {
+    OpId op;
+    DeviceId device;
+    double bytes;  // that it would hold
+  };
+  std::span<const MemoryBar> memoryBars() const { return memory_bars_; }
+  // Makes every device's memory unlimited.
+  void dropMemoryLimits();
+
   // A time that is too short to move the clock counts as 0; here is what it was before (docs/semantics.md).
   struct ShortTime {
     enum class Table : std::uint8_t { kOp, kTensor, kMatrix } table;
@@ -139,6 +155,7 @@ class Problem {
   std::vector<Link> to_host_, from_host_;
   std::vector<double> least_resident_;  // by op
   bool resident_adds_up_ = true;
+  std::vector<MemoryBar> memory_bars_;  // of a relaxed problem
   double clock_step_ = 0;
   std::vector<ShortTime> short_times_;
 
@@ -147,6 +164,7 @@ class Problem {
   Result<void> checkSizes() const;
   void resolveLinks();
   void findLeastResident();
+  void findMemoryBars();
   void dropShortTimes();
   double longestWork() const;
   double longestTransfer(TensorId tensor, std::span<const Link> links,

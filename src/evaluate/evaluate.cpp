@@ -71,8 +71,9 @@ class Evaluator {
     for (std::size_t i = 0; i < problem_.opCount(); ++i) {
       DeviceUse& use = plan().devices[plan().assignment[i].index()];
       use.compute_seconds += problem_.opSeconds(OpId(i), plan().assignment[i]);
-      use.memory_bytes += problem_.residentBytes(OpId(i));
     }
+    const std::vector<double> resident = residentBytesByDevice(problem_, plan().assignment);
+    for (std::size_t d = 0; d < resident.size(); ++d) plan().devices[d].memory_bytes = resident[d];
   }
 
   void evaluateEvents() {
@@ -81,7 +82,7 @@ class Evaluator {
     const bool has_starts =
         p.start.size() == problem_.opCount() &&
         std::none_of(p.start.begin(), p.start.end(), [](double s) { return std::isnan(s); });
-    const bool live = problem_.modes.memory == MemoryModel::kLive;
+    const bool live = problem_.liveMemory();
     if (!has_starts) {
       p.transfers.clear();
       simulateByRank(problem_, p, {});
@@ -168,8 +169,9 @@ class Evaluator {
       const double limit = problem_.memoryLimit(DeviceId(d));
       const double used = plan().devices[d].memory_bytes;
       if (used <= limit) continue;
-      violate(fmt::format("{} holds {:.0f} bytes, {:.0f} more than its limit", deviceName(DeviceId(d)), used,
-                          used - limit));
+      violate(fmt::format("{} needs {} ({:.0f} bytes) but may hold {}: {} more than its limit",
+                          deviceName(DeviceId(d)), bytesText(used), used, bytesText(limit),
+                          bytesText(used - limit)));
     }
   }
 };

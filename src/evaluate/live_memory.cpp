@@ -18,20 +18,47 @@ struct Received {
   double from, until;
 };
 
+// What a model is given lies on each device that reads it from its first reader there to the end of its last.
+template <class Hold>
+void holdInputs(const Problem& problem, const Plan& plan, Hold&& hold) {
+  const OpGraph& graph = problem.graph;
+  std::vector<OpId> readers;
+  const auto on = [&](OpId op) { return plan.assignment[op.index()]; };
+  for (std::size_t t = 0; t < graph.input_bytes.size(); ++t) {
+    readers.assign(graph.input_readers[t].begin(), graph.input_readers[t].end());
+    std::sort(readers.begin(), readers.end(), [&](OpId a, OpId b) { return on(a) < on(b); });
+    for (std::size_t i = 0; i < readers.size();) {
+      const DeviceId device = on(readers[i]);
+      double from = std::numeric_limits<double>::infinity(), until = 0;
+      for (; i < readers.size() && on(readers[i]) == device; ++i) {
+        from = std::min(from, plan.start[readers[i].index()]);
+        until = std::max(until, plan.end[readers[i].index()]);
+      }
+      hold(device, from, until, graph.input_bytes[t]);
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<double> residentBytesByDevice(const Problem& problem, std::span<const DeviceId> assignment) {
+  std::vector<std::vector<OpId>> ops(problem.deviceCount());
+  for (std::size_t i = 0; i < problem.opCount(); ++i) ops[assignment[i].index()].emplace_back(i);
+  std::vector<double> bytes;
+  for (const auto& held : ops) bytes.push_back(problem.residentBytes(held));
+  return bytes;
+}
 
 std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
   constexpr double kForever = std::numeric_limits<double>::infinity();
   const OpGraph& graph = problem.graph;
   std::vector<std::vector<Change>> changes(problem.deviceCount());
-  std::vector<double> resident(problem.deviceCount(), 0);
   const auto hold = [&](DeviceId device, double from, double to, std::int64_t bytes) {
     if (bytes == 0 || to <= from) return;
     changes[device.index()].push_back({from, bytes});
     if (to < kForever) changes[device.index()].push_back({to, -bytes});
   };
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
-    resident[plan.assignment[i].index()] += problem.residentBytes(OpId(i));
     hold(plan.assignment[i], plan.start[i], plan.end[i], graph.op_workspace_bytes[i]);
   }
   std::vector<double> last_send(graph.tensorCount(), -kForever);
@@ -65,7 +92,8 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
     }
     hold(on, plan.start[producer.index()], until, graph.tensor_bytes[t]);
   }
-  std::vector<double> peak(problem.deviceCount());
+  holdInputs(problem, plan, hold);
+  std::vector<double> peak = residentBytesByDevice(problem, plan.assignment);
   for (std::size_t d = 0; d < changes.size(); ++d) {
     std::sort(changes[d].begin(), changes[d].end(), [](const Change& a, const Change& b) {
       return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
@@ -75,7 +103,7 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
       live += change.bytes;
       most = std::max(most, live);
     }
-    peak[d] = resident[d] + static_cast<double>(most);
+    peak[d] += static_cast<double>(most);
   }
   return peak;
 }

@@ -134,29 +134,4 @@ double LoadState::value() const {
   return forward + rest;
 }
 
-double syncSeconds(const Problem& problem, const PlanStage& stage) {
-  const double r = static_cast<double>(stage.devices.size());
-  if (r < 2) return 0;
-  const OpGraph& graph = problem.graph;
-  std::int64_t weights = 0;
-  bool trains = false;
-  for (const OpId op : stage.ops) {
-    weights += graph.op_weight_bytes[op.index()];
-    trains = trains || graph.op_phase[op.index()] != Phase::kForward;
-  }
-  if (!trains) return 0;
-  double slowest = 0;
-  for (const DeviceId a : stage.devices) {
-    for (const DeviceId b : stage.devices) {
-      const Link* link = a == b ? nullptr : problem.pairLink(a, b);
-      if (link == nullptr) continue;
-      const double seconds =
-          2 * (r - 1) / r * static_cast<double>(weights) / link->bandwidth_bytes_per_second +
-          2 * (r - 1) * link->latency_seconds;
-      slowest = std::max(slowest, seconds);
-    }
-  }
-  return slowest;
-}
-
 }  // namespace allot

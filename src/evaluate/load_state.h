@@ -35,7 +35,7 @@ class LoadState {
   double load(DeviceId device) const;
   // The objective without replicas.
   double value() const;
-  // Resident bytes of a device.
+  // Resident bytes of a device at least: a block that several units read counts by shares.
   double resident(DeviceId device) const { return resident_[device.index()]; }
   std::uint32_t unitsOn(DeviceId device) const { return unit_count_[device.index()]; }
 
@@ -59,9 +59,5 @@ class LoadState {
 
 // Load of a stage from its parts under the problem's overlap rule; `replicas` devices share it.
 double stageLoad(const Problem& problem, const LoadState::Parts& parts, double replicas, int part);
-
-// Weight synchronisation of a replicated stage that trains; 0 for one device or without backward and update
-// ops.
-double syncSeconds(const Problem& problem, const PlanStage& stage);
 
 }  // namespace allot

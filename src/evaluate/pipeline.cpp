@@ -7,6 +7,8 @@
 
 #include "evaluate/forward_graph.h"
 #include "evaluate/load_state.h"
+#include "evaluate/stage_memory.h"
+#include "evaluate/weight_sync.h"
 
 namespace allot {
 namespace {
@@ -127,25 +129,22 @@ class Pipeline {
     plan_.end.clear();
     plan_.transfers.clear();
     const bool by_parts = problem_.modes.training_load == TrainingLoad::kMaxParts;
+    const std::vector<double> block_sync = blockSyncSeconds(problem_, plan_.stages);
+    const std::vector<double> memory = stageMemory(problem_, plan_.stages);
     double forward = 0, rest = 0;
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
       const PlanStage& stage = plan_.stages[s];
       const LoadState::Parts& parts = loads.parts(stage.devices[0]);
       const double replicas = static_cast<double>(stage.devices.size());
-      const double sync = syncSeconds(problem_, stage);
+      const double sync = syncSeconds(problem_, stage) + block_sync[s];
       const double first = stageLoad(problem_, parts, replicas, 0) + (by_parts ? 0 : sync);
       const double second = by_parts ? stageLoad(problem_, parts, replicas, 1) + sync : 0;
       forward = std::max(forward, first);
       rest = std::max(rest, second);
-      double memory = loads.resident(stage.devices[0]);
-      if (problem_.modes.in_flight) {
-        const double samples = std::ceil(static_cast<double>(plan_.stages.size() - s) / replicas);
-        memory += samples * stashBytes(problem_, stage);
-      }
       for (const DeviceId d : stage.devices) {
         plan_.devices[d.index()] = {(parts.compute[0] + parts.compute[1]) / replicas,
                                     (parts.communication[0] + parts.communication[1]) / replicas,
-                                    first + second, memory};
+                                    first + second, memory[s]};
       }
     }
     plan_.value = forward + rest;
@@ -153,22 +152,6 @@ class Pipeline {
 };
 
 }  // namespace
-
-double stashBytes(const Problem& problem, const PlanStage& stage) {
-  const OpGraph& graph = problem.graph;
-  std::vector<TensorId> read;
-  for (const OpId op : stage.ops) {
-    if (graph.op_phase[op.index()] != Phase::kBackward) continue;
-    for (const TensorId tensor : graph.inputs(op)) {
-      if (graph.op_phase[graph.producer(tensor).index()] == Phase::kForward) read.push_back(tensor);
-    }
-  }
-  std::sort(read.begin(), read.end());
-  read.erase(std::unique(read.begin(), read.end()), read.end());
-  double bytes = 0;
-  for (const TensorId tensor : read) bytes += static_cast<double>(graph.tensor_bytes[tensor.index()]);
-  return bytes;
-}
 
 void evaluatePipeline(const Problem& problem, Plan& plan, std::vector<std::string>& violations) {
   Pipeline(problem, plan, violations).run();

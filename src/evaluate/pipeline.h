@@ -14,7 +14,4 @@ namespace allot {
 // memory is left to the caller.
 void evaluatePipeline(const Problem& problem, Plan& plan, std::vector<std::string>& violations);
 
-// Bytes of forward tensors that backward ops of the stage read, each tensor once.
-double stashBytes(const Problem& problem, const PlanStage& stage);
-
 }  // namespace allot

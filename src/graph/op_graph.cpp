@@ -93,6 +93,17 @@ InputId OpGraph::addInput(std::int64_t bytes, std::span<const OpId> readers) {
   return id;
 }
 
+void OpGraph::dropBlocksAndInputs() {
+  block_name.clear();
+  block_bytes.clear();
+  block_readers = {};
+  input_bytes.clear();
+  input_readers = {};
+  for (auto* rows : {&op_blocks_.begin, &op_model_inputs_.begin}) std::fill(rows->begin(), rows->end(), 0);
+  op_blocks_.items.clear();
+  op_model_inputs_.items.clear();
+}
+
 Result<void> OpGraph::checkHint() const {
   constexpr std::string_view kRemedy = "name every op once, each behind those it reads from";
   const std::size_t n = opCount();

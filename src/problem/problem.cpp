@@ -104,6 +104,7 @@ void Problem::applyConstraints() {
       if (d != device.index()) row[d] = 0;
     }
   }
+  for (const MemoryBar& bar : memory_bars_) allowed_[unit(bar.op).index() * devices + bar.device.index()] = 0;
 }
 
 void Problem::resolveLinks() {
@@ -162,47 +163,6 @@ void Problem::replacePlacement(Constraints placement) {
   joinUnits();
   applyConstraints();
   findLeastResident();
-}
-
-void Problem::findLeastResident() {
-  const double factor = modes.optimizer_factor;
-  const std::size_t n = opCount();
-  least_resident_.resize(n);
-  resident_adds_up_ = true;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double weights = static_cast<double>(graph.op_weight_bytes[i]) * factor;
-    least_resident_[i] =
-        static_cast<double>(graph.op_memory_bytes[i] + graph.op_activation_bytes[i]) + std::floor(weights);
-    resident_adds_up_ = resident_adds_up_ && weights == std::floor(weights);
-  }
-  std::vector<std::uint32_t> seen_by(unitCount(), UINT32_MAX);
-  std::vector<OpId> first_of_unit;
-  for (std::uint32_t b = 0; b < graph.block_bytes.size(); ++b) {
-    first_of_unit.clear();
-    for (const OpId reader : graph.block_readers[b]) {
-      if (std::exchange(seen_by[unit(reader).index()], b) != b) first_of_unit.push_back(reader);
-    }
-    if (first_of_unit.empty()) continue;
-    const double bytes = static_cast<double>(graph.block_bytes[b]) * factor;
-    const double share = std::floor(bytes / static_cast<double>(first_of_unit.size()));
-    for (const OpId reader : first_of_unit) least_resident_[reader.index()] += share;
-    resident_adds_up_ = resident_adds_up_ && first_of_unit.size() == 1 && share == bytes;
-  }
-}
-
-double Problem::residentBytes(std::span<const OpId> ops) const {
-  std::int64_t held = 0, weights = 0;
-  std::vector<BlockId> blocks;
-  for (const OpId op : ops) {
-    const std::size_t i = op.index();
-    held += graph.op_memory_bytes[i] + graph.op_activation_bytes[i];
-    weights += graph.op_weight_bytes[i];
-    blocks.insert(blocks.end(), graph.blocks(op).begin(), graph.blocks(op).end());
-  }
-  std::sort(blocks.begin(), blocks.end());
-  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-  for (const BlockId block : blocks) weights += graph.block_bytes[block.index()];
-  return static_cast<double>(held) + static_cast<double>(weights) * modes.optimizer_factor;
 }
 
 Transfers Problem::defaultTransfers() const {
@@ -333,12 +293,6 @@ double Problem::fromHostSeconds(TensorId tensor, DeviceId device) const {
   const double single = tensor_seconds[tensor.index()];
   if (!std::isnan(single)) return single;
   return onClock(from_host_[device.index()].seconds(graph.tensor_bytes[tensor.index()]));
-}
-
-double Problem::memoryLimit(DeviceId device) const {
-  const auto& memory = cluster.devices[device.index()].memory_bytes;
-  return memory ? static_cast<double>(*memory) * (1 - modes.headroom)
-                : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace allot

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "allot/solve.h"
+#include "base/units.h"
 
 namespace allot {
 namespace {
@@ -36,6 +37,13 @@ std::vector<std::string> reasonsOfPlace(const Problem& problem, UnitId unit) {
         facts.push_back(
             fmt::format("op \"{}\" is forbidden on {}", name, problem.cluster.devices[device.index()].name));
     }
+    for (const Problem::MemoryBar& bar : problem.memoryBars()) {
+      if (bar.op == op && facts.size() < 12) {
+        facts.push_back(fmt::format("op \"{}\" needs {} while it runs, {} may hold {}", name,
+                                    bytesText(bar.bytes), problem.cluster.devices[bar.device.index()].name,
+                                    bytesText(problem.memoryLimit(bar.device))));
+      }
+    }
   }
   return facts;
 }
@@ -63,15 +71,15 @@ std::optional<Conflict> findConflict(const Problem& problem) {
     if (!any) return Conflict{reasonsOfPlace(problem, UnitId(u))};
     if (bytes > room) {
       return Conflict{{fmt::format(
-          "{} needs {:.0f} bytes; {}, the largest device it may run on, has {:.0f}: {:.0f} bytes are missing",
-          opText(problem, UnitId(u)), bytes, problem.cluster.devices[largest.index()].name, room,
-          bytes - room)}};
+          "{} needs {} ({:.0f} bytes); {}, the largest device it may run on, may hold {}: {} are missing",
+          opText(problem, UnitId(u)), bytesText(bytes), bytes, problem.cluster.devices[largest.index()].name,
+          bytesText(room), bytesText(bytes - room))}};
     }
   }
   if (total > total_limit) {
     return Conflict{
-        {fmt::format("all ops together need {:.0f} bytes, all devices have {:.0f}: {:.0f} bytes are missing",
-                     total, total_limit, total - total_limit)}};
+        {fmt::format("all ops together need {} ({:.0f} bytes), all devices may hold {}: {} are missing",
+                     bytesText(total), total, bytesText(total_limit), bytesText(total - total_limit))}};
   }
   return std::nullopt;
 }

@@ -11,13 +11,14 @@
 #include "solve/collector.h"
 #include "solve/completion/completion_solvers.h"
 #include "solve/completion/less_idle.h"
-#include "solve/course.h"
+#include "solve/course_run.h"
 #include "solve/exhaustive/exhaustive.h"
 #include "solve/helpers/helper_solvers.h"
 #include "solve/infeasible.h"
 #include "solve/latency/latency_solvers.h"
 #include "solve/local_search/local_search.h"
 #include "solve/packing.h"
+#include "solve/relaxed_search.h"
 #include "solve/throughput/throughput_solvers.h"
 
 namespace allot {
@@ -61,9 +62,6 @@ std::vector<Solver> makeSolvers() {
   return list;
 }
 
-// Of a short time limit, what a solver may take at most that needs some seconds to be of use.
-constexpr double kMostOfShort = 0.4;
-
 // A start plan counts only as far as its decisions are valid here.
 void useStart(const Problem& problem, const Plan& start, Collector& collector) {
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
@@ -105,50 +103,29 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
   if (run.max_moves != RunOptions::kAnyMoves)
     return solveLimited(problem, run, start, stop_flag, on_progress, nullptr);
   Collector collector(problem, budget, on_progress, run.robust);
-  bool proven = false;
-  bool interrupted = false;
-  std::string proof;
-  if (auto conflict = findConflict(problem)) {
+  CourseEnd end;
+  const std::optional<Problem> relaxed = relaxedForEngines(problem);
+  const Problem& seen = relaxed ? *relaxed : problem;
+  if (auto conflict = findConflict(seen)) {
     outcome.conflict = std::move(*conflict);
-    proven = true;
-    proof = "conflict";
+    end = {.proven = true, .interrupted = false, .proof = "conflict"};
   } else {
-    collector.bound(lowerBound(problem), "bounds");
+    collector.bound(lowerBound(seen), "bounds");
     if (start != nullptr) useStart(problem, *start, collector);
-    for (const CourseStep& step :
-         only != nullptr ? std::vector<CourseStep>{{.solver = only, .share = 1}} : courseOf(problem)) {
-      if (proven || collector.done()) break;
-      if (step.turn > 0 && budget.work_limit > 0) continue;
-      if (budget.stopped()) {
-        interrupted = true;
-        break;
-      }
-      const Solver& solver = *step.solver;
-      const double seconds = std::max(step.share * run.time_limit_seconds,
-                                      std::min(step.least_seconds, kMostOfShort * run.time_limit_seconds));
-      Budget share = budget.slice(seconds);
-      if (budget.work_limit == 0) share.patience = step.patience;
-      share.turn = step.turn;
-      const SolveResult result = solver.solve(problem, share, collector);
-      interrupted = interrupted || result.end == SolveEnd::kStopped;
-      if (result.end != SolveEnd::kExhausted) {
-        if (collector.done()) proof = result.proof;
-        continue;
-      }
-      proven = true;
-      proof = fmt::format("{}: {}", solver.name, result.proof);
-    }
+    end = relaxed && !problem.relaxedIsExact()
+              ? searchByRelaxation(problem, seen, only, run, budget, collector)
+              : runCourse(seen, only, run.time_limit_seconds, budget, collector);
     // A rule run alone is shown as it is.
     if (only == nullptr && !run.robust) lessenIdleOf(problem, budget, collector);
-    if (proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(problem, budget);
+    if (end.proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(seen, budget);
   }
   outcome.method = only != nullptr ? std::string(only->summary) : chosenMethod(problem);
   outcome.message = collector.internalError();
-  outcome.plan = collector.take(proven, std::move(proof));
+  outcome.plan = collector.take(end.proven, std::move(end.proof));
   Plan& plan = outcome.plan;
   plan.seed = run.seed;
   plan.seconds = budget.elapsedSeconds();
-  plan.time_limited = interrupted && !proven && budget.work_limit == 0;
+  plan.time_limited = end.interrupted && !end.proven && budget.work_limit == 0;
   if (!outcome.message.empty()) {
     plan.status = Status::kInternalError;
   } else if (plan.hasPlan()) {

@@ -12,7 +12,7 @@ namespace {
 class Generator {
  public:
   Generator(std::uint64_t seed, Goal goal, const RandomLimits& limits)
-      : random_(seed, 77), goal_(goal), limits_(limits) {}
+      : random_(seed, 77), terms_(seed, 78), goal_(goal), limits_(limits) {}
 
   Problem make() {
     chooseModes();
@@ -20,6 +20,7 @@ class Generator {
     makeOps();
     makeTensors();
     makeConstraints();
+    makeMemoryTerms();
     const auto done = problem_.finish();
     if (!done) {
       std::fprintf(stderr, "generator: %s\n", done.error().text().c_str());
@@ -29,7 +30,7 @@ class Generator {
   }
 
  private:
-  Random random_;
+  Random random_, terms_;
   Goal goal_;
   RandomLimits limits_;
   Problem problem_;
@@ -160,6 +161,25 @@ class Generator {
         if (random_.below(3) == 0) problem_.graph.op_group[i] = GroupId(0);
       }
     }
+  }
+
+  // A block of weights or a model input in two problems of five, and live memory under throughput.
+  void makeMemoryTerms() {
+    OpGraph& graph = problem_.graph;
+    const bool calls = goal_ == Goal::kLatency && problem_.modes.model == LatencyModel::kSubgraphCalls;
+    if (goal_ == Goal::kThroughput && terms_.below(3) == 0) problem_.modes.memory = MemoryModel::kLive;
+    for (std::uint32_t m = 0; m < graph.model_name.size(); ++m) {
+      if (terms_.below(5) == 0) graph.addBlock("w", terms_.below(6), someOps(ModelId(m)));
+      if (terms_.below(5) == 0 && !calls) graph.addInput(terms_.below(4), someOps(ModelId(m)));
+    }
+  }
+
+  std::vector<OpId> someOps(ModelId model) {
+    std::vector<OpId> ops;
+    for (std::uint32_t i = 0; i < problem_.opCount(); ++i) {
+      if (problem_.graph.op_model[i] == model && terms_.below(2) == 0) ops.emplace_back(i);
+    }
+    return ops;
   }
 };
 

@@ -3,7 +3,8 @@
 
 #include "evaluate/forward_graph.h"
 #include "evaluate/load_state.h"
-#include "evaluate/pipeline.h"
+#include "evaluate/stage_memory.h"
+#include "evaluate/weight_sync.h"
 #include "solve/exhaustive/exhaustive.h"
 
 namespace allot {
@@ -117,10 +118,12 @@ class PipelineSearch {
 
   double value(const Plan& plan, const LoadState& loads) const {
     const bool by_parts = problem_.modes.training_load == TrainingLoad::kMaxParts;
+    const std::vector<double> block_sync = blockSyncSeconds(problem_, plan.stages);
     double forward = 0, rest = 0;
-    for (const PlanStage& stage : plan.stages) {
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      const PlanStage& stage = plan.stages[s];
       const double replicas = static_cast<double>(stage.devices.size());
-      const double sync = syncSeconds(problem_, stage);
+      const double sync = syncSeconds(problem_, stage) + block_sync[s];
       const LoadState::Parts& parts = loads.parts(stage.devices.front());
       forward = std::max(forward, stageLoad(problem_, parts, replicas, 0) + (by_parts ? 0 : sync));
       if (by_parts) rest = std::max(rest, stageLoad(problem_, parts, replicas, 1) + sync);
@@ -147,8 +150,7 @@ class PipelineSearch {
     if (order.size() == stages) {
       Plan sorted = plan;
       for (std::size_t i = 0; i < stages; ++i) sorted.stages[i] = plan.stages[order[i]];
-      progress_.plan(std::move(sorted), "exhaustive");
-      return true;
+      return progress_.plan(std::move(sorted), "exhaustive");
     }
     for (std::uint32_t s = 0; s < stages; ++s) {
       if (waiting[s] != 0 || !fitsAt(plan.stages[s], stages - order.size())) continue;
@@ -165,10 +167,11 @@ class PipelineSearch {
   }
 
   bool fitsAt(const PlanStage& stage, std::size_t stages_left) const {
-    double bytes = 0;
-    for (const OpId op : stage.ops) bytes += problem_.residentBytes(op);
-    bytes += std::ceil(static_cast<double>(stages_left) / static_cast<double>(stage.devices.size())) *
-             stashBytes(problem_, stage);
+    const double samples =
+        std::ceil(static_cast<double>(stages_left) / static_cast<double>(stage.devices.size()));
+    // Under live memory at least this much: what lies there besides is known of complete plans only.
+    const double bytes = problem_.residentBytes(std::span(stage.ops)) +
+                         (problem_.liveMemory() ? samples - 1 : samples) * stashBytes(problem_, stage);
     return std::all_of(stage.devices.begin(), stage.devices.end(),
                        [&](DeviceId d) { return bytes <= problem_.memoryLimit(d); });
   }

@@ -18,7 +18,7 @@ class ScheduleSearch {
         progress_(progress),
         steps_(steps),
         n_(problem.opCount()),
-        live_(problem.modes.memory == MemoryModel::kLive),
+        live_(problem.liveMemory()),
         ports_(problem.modes.link_mode != LinkMode::kFree) {}
 
   bool run(const std::vector<DeviceId>& choice) {

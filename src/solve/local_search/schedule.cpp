@@ -19,7 +19,7 @@ class ScheduleChain {
   ScheduleChain(const Problem& problem, const Plan& start)
       : problem_(problem),
         sweep_(problem),
-        live_(problem.modes.memory == MemoryModel::kLive),
+        live_(problem.liveMemory()),
         state_(problem, start.assignment) {
     const Plan timed = start.start.size() == problem.opCount() ? start : evaluate(problem, start).plan;
     state_.setOrder(orderOfStarts(problem, timed));

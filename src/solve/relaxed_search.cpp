@@ -1,0 +1,216 @@
+#include "solve/relaxed_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "allot/evaluate.h"
+#include "solve/baselines/baselines.h"
+#include "solve/exhaustive/exhaustive.h"
+
+namespace allot {
+namespace {
+
+// Shares of the time: the relaxed problem at first, the rules alone, each round with a margin.
+constexpr double kFirstShare = 0.4, kRulesShare = 0.1, kRoundShare = 0.15;
+constexpr int kRounds = 10;
+// A margin is fine enough within this share of the device.
+constexpr double kFine = 0.01;
+// Margins grow by a little more than was missing, for another plan will not miss the same.
+constexpr double kRoom = 1.02;
+
+// A collector of the relaxed problem that values every plan in the problem itself too.
+class Listener : public Collector {
+ public:
+  // `bounds`: whether bounds of this problem are bounds of the true one.
+  Listener(const Problem& seen, const Budget& budget, Collector& truth, bool bounds)
+      : Collector(seen, budget, {}), truth_(truth), bounds_(bounds) {}
+
+  bool plan(Plan decisions, std::string_view solver) override {
+    truth_.plan(decisions, solver);
+    return Collector::plan(std::move(decisions), solver);
+  }
+  void bound(double bound, std::string_view solver) override {
+    Collector::bound(bound, solver);
+    if (bounds_) truth_.bound(bound, solver);
+  }
+
+ private:
+  Collector& truth_;
+  bool bounds_;
+};
+
+class MarginSearch {
+ public:
+  MarginSearch(const Problem& problem, const Problem& relaxed, const Solver* only, double seconds,
+               const Budget& budget, Collector& truth)
+      : problem_(problem),
+        relaxed_(relaxed),
+        only_(only),
+        seconds_(kRoundShare * seconds),
+        budget_(budget),
+        truth_(truth),
+        margin_(problem.deviceCount(), 0),
+        too_little_(margin_) {}
+
+  void run(Plan last) {
+    for (int round = 0; round < kRounds && !truth_.done() && !budget_.stopped(); ++round) {
+      if (!chooseMargins(last)) return;
+      const Problem tighter = withMargins();
+      if (findConflict(tighter)) {
+        last = {};
+        continue;
+      }
+      const Budget part = budget_.slice(seconds_);
+      Listener found(tighter, part, truth_, false);
+      runCourse(tighter, only_, seconds_, part, found);
+      last = found.bestPlan() == nullptr ? Plan{} : *found.bestPlan();
+    }
+  }
+
+ private:
+  const Problem& problem_;
+  const Problem& relaxed_;
+  const Solver* only_;
+  double seconds_;
+  const Budget& budget_;
+  Collector& truth_;
+  std::vector<double> margin_;      // bytes by device
+  std::vector<double> too_little_;  // the largest margins under which a plan held too much
+  std::vector<double> enough_;      // the least under which none did that is of use; empty = not known
+  std::vector<double> wanted_;      // what the last plan would have needed
+
+  // False when nothing is to be gained any more.
+  bool chooseMargins(const Plan& last) {
+    const bool useless = last.assignment.empty() || last.value >= truth_.bestValue();
+    const bool fits = useless || !raiseMargins(last);
+    if (fits)
+      enough_ = margin_;
+    else
+      too_little_ = margin_;
+    if (fits || !enough_.empty()) {
+      for (std::size_t d = 0; d < margin_.size(); ++d) margin_[d] = (too_little_[d] + enough_[d]) / 2;
+    } else {
+      margin_ = wanted_;
+    }
+    for (std::size_t d = 0; d < margin_.size(); ++d) {
+      const double limit = problem_.memoryLimit(DeviceId(d));
+      if (enough_.empty() || (std::isfinite(limit) && enough_[d] - too_little_[d] > kFine * limit))
+        return true;
+    }
+    return false;
+  }
+
+  // What the plan would have needed; false when it fits. Devices that look the same get the same margin, so
+  // that engines may still treat them as the same.
+  bool raiseMargins(const Plan& last) {
+    const Evaluation here = evaluate(problem_, last);
+    if (here.valid()) return false;
+    const Evaluation there = evaluate(relaxed_, last);
+    wanted_ = margin_;
+    bool over = false;
+    for (std::size_t d = 0; d < margin_.size(); ++d) {
+      const double held = here.plan.devices[d].memory_bytes;
+      if (held <= problem_.memoryLimit(DeviceId(d))) continue;
+      over = true;
+      const double missing = kRoom * (held - there.plan.devices[d].memory_bytes);
+      for (std::size_t e = 0; e < margin_.size(); ++e) {
+        if (alike(d, e)) wanted_[e] = std::max(wanted_[e], missing);
+      }
+    }
+    return over;
+  }
+
+  bool alike(std::size_t d, std::size_t e) const {
+    const Device &a = problem_.cluster.devices[d], &b = problem_.cluster.devices[e];
+    return a.cls == b.cls && a.memory_bytes == b.memory_bytes;
+  }
+
+  Problem withMargins() const {
+    Problem tighter = relaxed_;
+    tighter.modes.headroom = 0;
+    for (std::size_t d = 0; d < margin_.size(); ++d) {
+      const double limit = problem_.memoryLimit(DeviceId(d));
+      if (!std::isfinite(limit)) continue;
+      tighter.cluster.devices[d].memory_bytes =
+          static_cast<std::int64_t>(std::max(0.0, std::floor(limit - margin_[d])));
+    }
+    return tighter;
+  }
+};
+
+bool isRule(const Solver& solver) {
+  const auto named = [&](const Solver& rule) { return rule.name == solver.name; };
+  return std::any_of(baselineSolvers().begin(), baselineSolvers().end(), named) ||
+         std::any_of(slowBaselineSolvers().begin(), slowBaselineSolvers().end(), named);
+}
+
+void tryEachDevice(const Problem& problem, const Budget& budget, Collector& collector) {
+  for (std::size_t d = 0; d < problem.deviceCount() && !budget.stopped(); ++d) {
+    bool all = true;
+    for (std::size_t u = 0; u < problem.unitCount(); ++u)
+      all = all && problem.allowed(UnitId(u), DeviceId(d));
+    if (!all) continue;
+    Plan plan;
+    plan.assignment.assign(problem.opCount(), DeviceId(d));
+    collector.plan(std::move(plan), "single-device");
+  }
+}
+
+}  // namespace
+
+std::optional<Problem> relaxedForEngines(const Problem& problem) {
+  if (problem.relaxedIsExact() && !problem.liveMemory()) return std::nullopt;
+  Problem relaxed = problem.relaxed();
+  if (problem.relaxedIsExact() && relaxed.memoryBars().empty()) return std::nullopt;
+  return relaxed;
+}
+
+CourseEnd searchByRelaxation(const Problem& problem, const Problem& relaxed, const Solver* only,
+                             const RunOptions& run, const Budget& budget, Collector& collector) {
+  const double seconds = run.time_limit_seconds;
+  CourseEnd end;
+  const bool looks_at_all = only == nullptr || only->name == "exhaustive";
+  if (looks_at_all && exhaustiveAccepts(problem)) {
+    // It knows every term.
+    const Budget part = budget.slice(kFirstShare * seconds);
+    const SolveResult result = solveExhaustive(problem, part, collector);
+    if (result.end == SolveEnd::kExhausted) return {true, false, fmt::format("exhaustive: {}", result.proof)};
+    if (only != nullptr) return {false, result.end == SolveEnd::kStopped, ""};
+  }
+  if (only == nullptr) tryEachDevice(problem, budget, collector);
+  const Budget first = budget.slice(kFirstShare * seconds);
+  Listener listener(relaxed, first, collector, true);
+  listener.bound(collector.bestBound(), "bounds");
+  if (collector.bestPlan() != nullptr) listener.plan(*collector.bestPlan(), collector.bestPlan()->solver);
+  end = runCourse(relaxed, only, kFirstShare * seconds, first, listener);
+  if (end.proven) {
+    if (listener.bestPlan() == nullptr) return end;
+    collector.bound(listener.bestValue(), listener.bestPlan()->solver);
+    end.proven = false;
+  }
+  if (only == nullptr && !collector.done()) {
+    const Budget part = budget.slice(kRulesShare * seconds);
+    for (const Solver& rule : baselineSolvers()) {
+      if (part.stopped() || collector.done()) break;
+      if (!rule.accepts(relaxed)) continue;
+      Listener alone(relaxed, part, collector, true);
+      rule.solve(relaxed, part, alone);
+    }
+  }
+  if (only == nullptr || !isRule(*only)) {
+    MarginSearch(problem, relaxed, only, seconds, budget, collector)
+        .run(listener.bestPlan() == nullptr ? Plan{} : *listener.bestPlan());
+  }
+  if (only == nullptr && end.interrupted && !collector.done() && !budget.stopped() &&
+      budget.work_limit == 0) {
+    const CourseEnd again = runCourse(relaxed, only, budget.remainingSeconds(), budget, listener);
+    if (again.proven) collector.bound(listener.bestValue(), "relaxed");
+    end.proof = again.proof;
+  }
+  end.interrupted = budget.stopped();
+  return end;
+}
+
+}  // namespace allot
