@@ -85,7 +85,7 @@ void addWork(const CheckContext& context, CallGraph& calls, std::vector<DeviceUs
   calls.seconds.assign(calls.first_op.size(), 0);
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
     const DeviceId device = context.plan.assignment[i];
-    const double seconds = problem.opSeconds(OpId(i), device);
+    const double seconds = context.clock.opSeconds(OpId(i), device);
     calls.seconds[calls.node_of_op[i]] += seconds;
     devices[device.index()].compute_seconds += seconds;
   }
@@ -108,12 +108,13 @@ void addWork(const CheckContext& context, CallGraph& calls, std::vector<DeviceUs
         if (came_in[to] == t) continue;
         came_in[to] = t;
         if (costs)
-          pay(to, context.deviceOf(consumer), problem.fromHostSeconds(tensor, context.deviceOf(consumer)));
+          pay(to, context.deviceOf(consumer),
+              context.clock.fromHostSeconds(tensor, context.deviceOf(consumer)));
       }
       calls.edges.push_back({from, to});
     }
     if (leaves && costs && from < call_count) {
-      pay(from, context.deviceOf(producer), problem.toHostSeconds(tensor, context.deviceOf(producer)));
+      pay(from, context.deviceOf(producer), context.clock.toHostSeconds(tensor, context.deviceOf(producer)));
     }
   }
 }
@@ -159,8 +160,9 @@ Figures checkCalls(const CheckContext& context) {
   if (!readCalls(context, calls)) return figures;
   std::vector<DeviceUse> devices(context.problem.deviceCount());
   addWork(context, calls, devices);
-  addStaticMemory(context, devices);
-  checkMemoryLimits(context, devices, "resident");
+  const std::vector<Held> held = residentOf(context, devices.size(), deviceParts(context));
+  for (std::size_t d = 0; d < held.size(); ++d) devices[d].memory_bytes = held[d].bytes();
+  checkMemoryLimits(context, held);
   const Contraction order = contract(calls.first_op.size(), std::move(calls.edges));
   if (!order.acyclic()) {
     reportDeadlock(context, calls, order.cycle);
@@ -177,10 +179,11 @@ Figures checkCalls(const CheckContext& context) {
                          context.opName(calls.first_op[node]));
     return figures;
   }
-  checkGivenTimes(context, calls, start, finish, kRelative * latest + kAbsoluteSeconds);
+  checkGivenTimes(context, calls, start, finish, kRelative * latest);
   for (DeviceUse& use : devices) use.load_seconds = use.compute_seconds;
   figures.devices = std::move(devices);
   figures.value = latest;
+  figures.tolerance_seconds = kRelative * latest;
   return figures;
 }
 

@@ -1,4 +1,17 @@
-// Throughput: loads of stages, synchronisation of replicas, memory with samples in flight.
+// Throughput: loads of stages, synchronisation of replicas and of copies of shared weights.
+//
+// Weights are synchronised twice over, by two rules that do not know of each other:
+// - A stage on r devices that has backward or update ops: W is the stage's weights, each block of shared
+//   weights once, also a block that other stages hold.
+// - A block whose readers lie in several stages, in a problem with backward or update ops: k is the number of
+//   all devices of these stages, replicas counted one by one; each of them pays for W = the block's bytes,
+//   whatever the phases of its own readers. Each block pays apart. A block read in one stage alone is covered
+//   by the first rule.
+// Either takes 2 (r - 1) / r x W / bandwidth + 2 (r - 1) x latency over the slowest link between any two of
+// the devices, is not divided by replicas, is added after the overlap rule, and belongs to the rest under
+// `max-parts`. W has no optimiser's factor.
+#include <map>
+
 #include "check/parts.h"
 
 namespace allot {
@@ -14,7 +27,7 @@ struct StageLoad {
   double compute[2] = {0, 0};  // forward, rest; of the whole stage
   double communication[2] = {0, 0};
   double sync = 0;
-  double weight_bytes = 0;
+  std::int64_t weight_bytes = 0;
   bool trains = false;
 };
 
@@ -23,8 +36,8 @@ void addCompute(const CheckContext& context, const StageView& stages, std::vecto
   for (std::size_t i = 0; i < context.problem.opCount(); ++i) {
     StageLoad& load = loads[stages.of_op[i]];
     const int part = partOf(graph.op_phase[i]);
-    load.compute[part] += context.problem.busySeconds(OpId(i), stages.devices[stages.of_op[i]][0]);
-    load.weight_bytes += static_cast<double>(graph.op_weight_bytes[i]);
+    load.compute[part] += context.clock.busySeconds(OpId(i), stages.devices[stages.of_op[i]][0]);
+    load.weight_bytes += graph.op_weight_bytes[i];
     load.trains = load.trains || part == kRest;
   }
 }
@@ -48,74 +61,75 @@ void addCommunication(const CheckContext& context, const StageView& stages, std:
       reached[target] = t;
       const DeviceId to = stages.devices[target][0];
       if (!via_host) {
-        const double seconds = problem.transferSeconds(tensor, from, to);
+        const double seconds = context.clock.transferSeconds(tensor, from, to);
         loads[source].communication[part] += seconds;
         loads[target].communication[part] += seconds;
         continue;
       }
       if (!cut && problem.cluster.isAccelerator(from))
-        loads[source].communication[part] += problem.toHostSeconds(tensor, from);
+        loads[source].communication[part] += context.clock.toHostSeconds(tensor, from);
       cut = true;
       if (problem.cluster.isAccelerator(to))
-        loads[target].communication[part] += problem.fromHostSeconds(tensor, to);
+        loads[target].communication[part] += context.clock.fromHostSeconds(tensor, to);
     }
   }
 }
 
-// Replicas that train exchange their weights over the slowest link between any two of them.
-double syncSeconds(const CheckContext& context, const std::vector<DeviceId>& devices, const StageLoad& load) {
-  if (devices.size() < 2 || !load.trains) return 0;
-  const double r = static_cast<double>(devices.size());
-  double slowest = 0;
+// The links over which some devices exchange weights.
+struct Exchange {
+  std::size_t devices = 0;
+  SlowLinks links;
+};
+
+Exchange exchangeAmong(const Problem& problem, std::span<const DeviceId> devices) {
+  Exchange exchange{devices.size(), {}};
   for (const DeviceId a : devices) {
     for (const DeviceId b : devices) {
-      if (a == b) continue;
-      const Link* link = context.problem.pairLink(a, b);
-      if (link == nullptr && load.weight_bytes == 0) continue;
-      const double seconds = link == nullptr
-                                 ? std::numeric_limits<double>::infinity()
-                                 : 2 * (r - 1) / r * load.weight_bytes / link->bandwidth_bytes_per_second +
-                                       2 * (r - 1) * link->latency_seconds;
-      slowest = std::max(slowest, seconds);
+      if (a != b) exchange.links.add(problem.pairLink(a, b));
     }
   }
-  return slowest;
+  exchange.links.settle();
+  return exchange;
+}
+
+double syncSeconds(const Exchange& exchange, std::int64_t weight_bytes) {
+  if (exchange.links.missing() && weight_bytes > 0) return std::numeric_limits<double>::infinity();
+  const double r = static_cast<double>(exchange.devices);
+  return exchange.links.seconds(2 * (r - 1), 2 * (r - 1) / r * static_cast<double>(weight_bytes));
+}
+
+// Counts each block in the weights of the stages that read it, then adds both kinds of sync.
+void addSync(const CheckContext& context, const StageView& stages, std::vector<StageLoad>& loads) {
+  const OpGraph& graph = context.problem.graph;
+  const bool training = std::any_of(loads.begin(), loads.end(), [](const StageLoad& l) { return l.trains; });
+  std::map<std::vector<std::uint32_t>, Exchange>
+      exchange_of;  // blocks of the same stages have the same links
+  std::vector<std::uint32_t> readers;
+  for (std::size_t b = 0; b < graph.block_bytes.size(); ++b) {
+    readers.clear();
+    for (const OpId op : graph.block_readers[b]) readers.push_back(stages.of_op[op.index()]);
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    for (const std::uint32_t stage : readers) loads[stage].weight_bytes += graph.block_bytes[b];
+    if (!training || readers.size() < 2) continue;
+    const auto [found, fresh] = exchange_of.try_emplace(readers);
+    if (fresh) {
+      std::vector<DeviceId> devices;
+      for (const std::uint32_t s : readers)
+        devices.insert(devices.end(), stages.devices[s].begin(), stages.devices[s].end());
+      found->second = exchangeAmong(context.problem, devices);
+    }
+    const double seconds = syncSeconds(found->second, graph.block_bytes[b]);
+    for (const std::uint32_t stage : readers) loads[stage].sync += seconds;
+  }
+  for (std::size_t s = 0; s < stages.count(); ++s) {
+    if (stages.devices[s].size() < 2 || !loads[s].trains) continue;
+    loads[s].sync += syncSeconds(exchangeAmong(context.problem, stages.devices[s]), loads[s].weight_bytes);
+  }
 }
 
 double joined(Overlap overlap, double compute, double communication) {
   return overlap == Overlap::kSum ? compute + communication : std::max(compute, communication);
-}
-
-// Bytes that forward ops made and backward ops of each stage read, each tensor once per stage.
-std::vector<double> stashBytes(const Problem& problem, const StageView& stages) {
-  const OpGraph& graph = problem.graph;
-  constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
-  std::vector<double> stash(stages.count(), 0);
-  std::vector<std::size_t> counted(stages.count(), kNever);
-  for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
-    if (graph.op_phase[graph.tensor_producer[t].index()] != Phase::kForward) continue;
-    for (const OpId consumer : graph.tensor_consumers[t]) {
-      const std::uint32_t stage = stages.of_op[consumer.index()];
-      if (graph.op_phase[consumer.index()] != Phase::kBackward || counted[stage] == t) continue;
-      counted[stage] = t;
-      stash[stage] += static_cast<double>(graph.tensor_bytes[t]);
-    }
-  }
-  return stash;
-}
-
-std::vector<double> stageMemory(const CheckContext& context, const StageView& stages) {
-  std::vector<double> memory(stages.count(), 0);
-  for (std::size_t i = 0; i < context.problem.opCount(); ++i)
-    memory[stages.of_op[i]] += context.residentBytes(OpId(i));
-  if (!context.modes().in_flight) return memory;
-  const std::vector<double> stash = stashBytes(context.problem, stages);
-  for (std::size_t s = 0; s < stages.count(); ++s) {
-    const std::size_t replicas = stages.devices[s].size();
-    const std::size_t samples = (stages.count() - s + replicas - 1) / replicas;
-    memory[s] += static_cast<double>(samples) * stash[s];
-  }
-  return memory;
 }
 
 }  // namespace
@@ -129,13 +143,14 @@ Figures checkThroughput(const CheckContext& context) {
   std::vector<StageLoad> loads(stages.count());
   addCompute(context, stages, loads);
   addCommunication(context, stages, loads);
-  const std::vector<double> memory = stageMemory(context, stages);
+  addSync(context, stages, loads);
+  const std::vector<Held> memory = stageMemory(context, stages);
+  std::vector<Held> held(context.problem.deviceCount());
   const Modes& modes = context.modes();
   double largest = 0, largest_forward = 0, largest_rest = 0;
   for (std::size_t s = 0; s < stages.count(); ++s) {
-    StageLoad& load = loads[s];
+    const StageLoad& load = loads[s];
     const double r = static_cast<double>(stages.devices[s].size());
-    load.sync = syncSeconds(context, stages.devices[s], load);
     const double compute = load.compute[0] + load.compute[1];
     const double communication = load.communication[0] + load.communication[1];
     const double forward = joined(modes.overlap, load.compute[0], load.communication[0]) / r;
@@ -152,12 +167,12 @@ Figures checkThroughput(const CheckContext& context) {
     largest_forward = std::max(largest_forward, forward);
     largest_rest = std::max(largest_rest, rest);
     for (const DeviceId device : stages.devices[s]) {
-      figures.devices[device.index()] = {compute / r, communication / r, seconds, memory[s]};
+      figures.devices[device.index()] = {compute / r, communication / r, seconds, memory[s].bytes()};
+      held[device.index()] = memory[s];
     }
   }
   figures.value = modes.training_load == TrainingLoad::kMaxParts ? largest_forward + largest_rest : largest;
-  checkMemoryLimits(context, figures.devices,
-                    modes.in_flight ? "resident and samples in flight" : "resident");
+  checkMemoryLimits(context, held);
   return figures;
 }
 

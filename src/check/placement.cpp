@@ -1,5 +1,6 @@
-// Where ops may be: classes, pins, forbids, groups, `together` sets; and what devices can hold at once.
+// Where ops may be: classes, pins, forbids, groups, `together` sets, what a runtime fuses.
 #include "check/parts.h"
+#include "graph/fusion.h"
 
 namespace allot {
 namespace {
@@ -22,7 +23,7 @@ bool checkComplete(const CheckContext& context) {
       context.findings.add("op \"{}\" is on device number {} of {}", context.opName(op),
                            assignment[i].index(), problem.deviceCount());
       sound = false;
-    } else if (problem.opSeconds(op, assignment[i]) == kCannotRun) {
+    } else if (context.clock.opSeconds(op, assignment[i]) == kCannotRun) {
       context.findings.add("op \"{}\" cannot run on device \"{}\" of class \"{}\"", context.opName(op),
                            context.deviceName(assignment[i]), problem.cluster.classOf(assignment[i]).name);
       sound = false;
@@ -64,6 +65,9 @@ void checkConstraints(const CheckContext& context) {
   for (const auto& set : problem.constraints.together) {
     for (const OpId op : set) checkShared(context, set.front(), op);
   }
+  for (const FusedGroup& group : findFusedGroups(problem.graph, fusionRules(context.modes().fuse))) {
+    for (const OpId op : group.ops) checkShared(context, group.ops.front(), op);
+  }
 }
 
 }  // namespace
@@ -72,21 +76,6 @@ bool checkPlacement(const CheckContext& context) {
   if (!checkComplete(context)) return false;
   checkConstraints(context);
   return true;
-}
-
-void addStaticMemory(const CheckContext& context, std::vector<DeviceUse>& devices) {
-  for (std::size_t i = 0; i < context.problem.opCount(); ++i) {
-    devices[context.plan.assignment[i].index()].memory_bytes += context.residentBytes(OpId(i));
-  }
-}
-
-void checkMemoryLimits(const CheckContext& context, const std::vector<DeviceUse>& devices, const char* what) {
-  for (std::size_t d = 0; d < devices.size(); ++d) {
-    const double limit = context.memoryLimit(DeviceId(d));
-    if (devices[d].memory_bytes <= limit * (1 + kRelative)) continue;
-    context.findings.add("device \"{}\" holds {} bytes ({}) but may hold {}", context.deviceName(DeviceId(d)),
-                         devices[d].memory_bytes, what, limit);
-  }
 }
 
 }  // namespace allot

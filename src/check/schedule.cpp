@@ -38,7 +38,7 @@ void checkOpTimes(const CheckContext& context, double tolerance) {
       context.findings.add("op \"{}\" starts at {}, before {} {}", context.opName(op), plan.start[i],
                            earliest > 0 ? "its model's release" : "time", earliest);
     }
-    const double seconds = problem.opSeconds(op, plan.assignment[i]);
+    const double seconds = context.clock.opSeconds(op, plan.assignment[i]);
     if (std::fabs(plan.end[i] - plan.start[i] - seconds) <= tolerance) continue;
     context.findings.add("op \"{}\" takes {} s in the schedule but {} s on device \"{}\"", context.opName(op),
                          plan.end[i] - plan.start[i], seconds, context.deviceName(plan.assignment[i]));
@@ -50,7 +50,7 @@ void checkDevicesExclusive(const CheckContext& context, double tolerance) {
   const Problem& problem = context.problem;
   std::vector<std::vector<Busy>> busy(problem.deviceCount());
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
-    if (problem.opSeconds(OpId(i), plan.assignment[i]) == 0) continue;
+    if (context.clock.opSeconds(OpId(i), plan.assignment[i]) == 0) continue;
     busy[plan.assignment[i].index()].push_back({plan.start[i], plan.end[i], static_cast<std::uint32_t>(i)});
   }
   for (std::size_t d = 0; d < busy.size(); ++d) {
@@ -91,7 +91,7 @@ void checkInputs(const CheckContext& context, const Deliveries& deliveries, doub
                              context.deviceName(to), arrival);
         continue;
       }
-      const double seconds = problem.transferSeconds(tensor, from, to);
+      const double seconds = context.clock.transferSeconds(tensor, from, to);
       if (seconds != 0 && context.modes().link_mode != LinkMode::kFree) {
         context.findings.add("{} is not sent from device \"{}\" to op \"{}\" on \"{}\"",
                              context.tensorName(tensor), context.deviceName(from), context.opName(consumer),
@@ -131,7 +131,7 @@ double checkCompletions(const CheckContext& context, double makespan, double tol
 void addDeviceTimes(const CheckContext& context, std::vector<DeviceUse>& devices) {
   for (std::size_t i = 0; i < context.problem.opCount(); ++i) {
     const DeviceId device = context.plan.assignment[i];
-    devices[device.index()].compute_seconds += context.problem.opSeconds(OpId(i), device);
+    devices[device.index()].compute_seconds += context.clock.opSeconds(OpId(i), device);
   }
   for (const PlanTransfer& transfer : context.plan.transfers) {
     if (!context.isDevice(transfer.from) || !context.isDevice(transfer.to)) continue;
@@ -146,7 +146,7 @@ Figures checkEvents(const CheckContext& context) {
   Figures figures;
   if (!checkTimesGiven(context)) return figures;
   const double makespan = std::max(0.0, *std::max_element(context.plan.end.begin(), context.plan.end.end()));
-  const double tolerance = kRelative * makespan + kAbsoluteSeconds;
+  const double tolerance = kRelative * makespan;
   checkOpTimes(context, tolerance);
   checkDevicesExclusive(context, tolerance);
   const std::size_t before = context.findings.count();
@@ -155,14 +155,14 @@ Figures checkEvents(const CheckContext& context) {
   const bool transfers_sound = context.findings.count() == before;
   figures.devices.resize(context.problem.deviceCount());
   addDeviceTimes(context, figures.devices);
-  addStaticMemory(context, figures.devices);
-  const bool live = context.modes().memory == MemoryModel::kLive;
+  std::vector<Held> held = residentOf(context, figures.devices.size(), deviceParts(context));
   // Without sound transfers nobody knows where tensors are; the fault is reported already.
-  if (live && transfers_sound) addLiveMemory(context, deliveries, figures.devices);
-  checkMemoryLimits(context, figures.devices, live ? "at the peak" : "resident");
-  if (live && !transfers_sound) {
-    for (DeviceUse& use : figures.devices) use.memory_bytes = std::numeric_limits<double>::quiet_NaN();
-  }
+  const bool known = transfers_sound || !context.liveMemory();
+  if (known && context.liveMemory()) addLiveMemory(context, deliveries, held);
+  checkMemoryLimits(context, held);
+  for (std::size_t d = 0; d < held.size(); ++d)
+    figures.devices[d].memory_bytes = known ? held[d].bytes() : std::numeric_limits<double>::quiet_NaN();
+  figures.tolerance_seconds = tolerance;
   figures.value = checkCompletions(context, makespan, tolerance);
   return figures;
 }

@@ -107,7 +107,7 @@ class TransferChecker {
       findings.add("{} is sent to device \"{}\" at {} but is ready at {}",
                    context_.tensorName(transfer.tensor), to, transfer.start, ready);
     }
-    const double seconds = context_.problem.transferSeconds(transfer.tensor, transfer.from, transfer.to);
+    const double seconds = context_.clock.transferSeconds(transfer.tensor, transfer.from, transfer.to);
     if (!(std::fabs(transfer.end - transfer.start - seconds) <= tolerance_)) {
       findings.add(
           "the transfer of {} from device \"{}\" to \"{}\" takes {} s in the plan but {} s by the problem",
@@ -176,7 +176,7 @@ class TransferChecker {
     for (const std::uint32_t k : sound_) {
       const PlanTransfer& transfer = context_.plan.transfers[k];
       if (transfer.from == transfer.to) continue;
-      if (context_.problem.transferSeconds(transfer.tensor, transfer.from, transfer.to) == 0) continue;
+      if (context_.clock.transferSeconds(transfer.tensor, transfer.from, transfer.to) == 0) continue;
       ports[transfer.from.index()].push_back({transfer.start, transfer.end, k});
       ports[transfer.to.index() + (one_port ? 0 : devices)].push_back({transfer.start, transfer.end, k});
     }

@@ -57,7 +57,8 @@ double Problem::residentBytes(std::span<const OpId> ops) const {
   std::sort(blocks.begin(), blocks.end());
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   for (const BlockId block : blocks) weights += graph.block_bytes[block.index()];
-  return static_cast<double>(held) + static_cast<double>(weights) * modes.optimizer_factor;
+  // A part of a byte counts as one.
+  return static_cast<double>(held) + std::ceil(static_cast<double>(weights) * modes.optimizer_factor);
 }
 
 bool Problem::relaxedIsExact() const {
