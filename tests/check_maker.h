@@ -44,9 +44,14 @@ class Maker {
   TensorId tensor(OpId from, const std::vector<OpId>& to, double seconds, std::int64_t bytes = 0) {
     return problem.addTensor(from, to, bytes, seconds);
   }
+  void block(const std::string& name, std::int64_t bytes, const std::vector<OpId>& readers) {
+    problem.graph.addBlock(name, bytes, readers);
+  }
+  // A tensor that a model is given.
+  void input(std::int64_t bytes, const std::vector<OpId>& readers) { problem.graph.addInput(bytes, readers); }
   void group(const std::vector<OpId>& ops) {
     const GroupId id(problem.graph.group_name.size());
-    problem.graph.group_name.push_back("g" + std::to_string(id.index()));
+    problem.graph.group_name.push_back(std::string("g") + std::to_string(id.index()));
     for (const OpId op : ops) problem.graph.op_group[op.index()] = id;
   }
   void finish(Goal goal) {
@@ -72,6 +77,13 @@ inline void expectValid(const Problem& problem, const Plan& plan) {
   EXPECT_NEAR(report.value, plan.value, 1e-12);
 }
 
+// Device figures of which only the memory is stated.
+inline std::vector<DeviceUse> memoryOf(const std::vector<double>& bytes) {
+  std::vector<DeviceUse> devices;
+  for (const double b : bytes) devices.push_back({kNan, kNan, kNan, b});
+  return devices;
+}
+
 // The plan breaks one rule only, and the sentence holds every part.
 inline void expectOnly(const Problem& problem, const Plan& plan, const std::vector<std::string>& parts) {
   const CheckReport report = check(problem, plan);
@@ -80,6 +92,19 @@ inline void expectOnly(const Problem& problem, const Plan& plan, const std::vect
   for (const std::string& part : parts) {
     EXPECT_NE(report.violations[0].find(part), std::string::npos)
         << report.violations[0] << " lacks " << part;
+  }
+}
+
+// The devices hold exactly this, and the plan is valid: a byte more or less is refused.
+inline void expectMemory(const Problem& problem, Plan plan, const std::vector<double>& bytes) {
+  plan.devices = memoryOf(bytes);
+  expectValid(problem, plan);
+  for (std::size_t d = 0; d < bytes.size(); ++d) {
+    for (const double off : {-1.0, 1.0}) {
+      plan.devices = memoryOf(bytes);
+      plan.devices[d].memory_bytes += off;
+      expectOnly(problem, plan, {problem.cluster.devices[d].name, "says memory"});
+    }
   }
 }
 

@@ -102,8 +102,7 @@ double syncSeconds(const Exchange& exchange, std::int64_t weight_bytes) {
 void addSync(const CheckContext& context, const StageView& stages, std::vector<StageLoad>& loads) {
   const OpGraph& graph = context.problem.graph;
   const bool training = std::any_of(loads.begin(), loads.end(), [](const StageLoad& l) { return l.trains; });
-  std::map<std::vector<std::uint32_t>, Exchange>
-      exchange_of;  // blocks of the same stages have the same links
+  std::map<std::vector<std::uint32_t>, Exchange> exchange_of;  // by the stages that read a block
   std::vector<std::uint32_t> readers;
   for (std::size_t b = 0; b < graph.block_bytes.size(); ++b) {
     readers.clear();

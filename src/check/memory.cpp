@@ -46,7 +46,8 @@ void addTooMuch(const CheckContext& context, DeviceId device, const Held& held, 
   }
   const double memory = static_cast<double>(*context.problem.cluster.devices[device.index()].memory_bytes);
   std::string way_out = fmt::format("needs {} more", sizeText(bytes - whole_limit));
-  if (bytes <= memory) way_out += fmt::format(", or fits with headroom {:.4g}", 1 - bytes / memory);
+  if (bytes <= memory)
+    way_out += fmt::format(", or fits with headroom {:g}", std::floor((1 - bytes / memory) * 1e4) / 1e4);
   context.findings.add("device \"{}\" holds {}{} ({}) but may hold {}; it {}", context.deviceName(device),
                        much, held.at.valid() ? fmt::format(" at op \"{}\"", context.opName(held.at)) : "",
                        partsText(held), most, way_out);
