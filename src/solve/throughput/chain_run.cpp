@@ -326,8 +326,7 @@ class ChainRun {
         const StageOption& option = search_.options_[o];
         for (std::uint32_t s = 0; s < state; ++s) {
           if (search_.next_state_[o * search_.states_ + s] == static_cast<std::int32_t>(state))
-            ways.push_back(
-                {o, s, busy * option.replicas * search_.window_.weight(0, option.pool) + search_.slack_[0]});
+            ways.push_back({o, s, busy * option.replicas * option.weight[0] + search_.slack_[0]});
         }
       }
       ChainStage stage;

@@ -11,6 +11,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Rounding of sums of work, as a share of the whole.
 constexpr double kWindowSlack = 1e-9;
+constexpr std::size_t kMostStates = 1 << 20, kMostOptions = 1 << 16, kMostItems = 8192;
 
 // Items so that each comes after all that follow it in the forward graph.
 std::vector<std::uint32_t> reverseOrder(const PipelineModel& model) {
@@ -27,6 +28,23 @@ std::vector<std::uint32_t> reverseOrder(const PipelineModel& model) {
   return order;
 }
 
+// [a * pools + b]: whether b is another pool of a's class that may not run all that a may.
+std::vector<std::uint8_t> narrowerPools(const PipelineModel& model) {
+  const std::size_t pools = model.poolCount();
+  const Constraints& constraints = model.problem->constraints;
+  std::vector<std::uint8_t> narrows(pools * pools, 0);
+  if (!model.problem->modes.replicate || (constraints.pin.empty() && constraints.forbid.empty()))
+    return narrows;
+  for (std::size_t a = 0; a < pools; ++a) {
+    for (std::size_t b = 0; b < pools; ++b) {
+      if (a == b || model.pools[a].cls != model.pools[b].cls) continue;
+      for (std::size_t v = 0; v < model.itemCount() && narrows[a * pools + b] == 0; ++v)
+        narrows[a * pools + b] = model.runs(v, a) && !model.runs(v, b) ? 1 : 0;
+    }
+  }
+  return narrows;
+}
+
 }  // namespace
 
 double StageOption::sync(double weights) const {
@@ -36,16 +54,16 @@ double StageOption::sync(double weights) const {
 }
 
 ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> counts)
-    : model_(model),
-      counts_(std::move(counts)),
-      order_(reverseOrder(model)),
-      packing_(model.after, order_),
-      window_(model, counts_) {
+    : model_(model), counts_(std::move(counts)), order_(reverseOrder(model)), packing_(model.after, order_) {
   const Modes& modes = model.problem->modes;
   overlap_sum_ = modes.overlap == Overlap::kSum;
   memory_counts_ = !model.memoryNeverBinds();
   by_parts_ = modes.training_load == TrainingLoad::kMaxParts;
-  makeOptions();
+  // Both grow with the number of unlike devices.
+  if (hasFewStates()) {
+    window_ = CapacityWindow(model, counts_);
+    makeOptions();
+  }
   makeStates();
   if (suitable(SIZE_MAX)) {
     compareStates();
@@ -59,8 +77,17 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
   for (std::size_t y = 0; y < window_.size(); ++y) slack_.push_back(kWindowSlack * window_.total(y));
 }
 
+bool ChainSearch::hasFewStates() const {
+  std::size_t states = 1;
+  for (const std::uint32_t c : counts_) {
+    if ((states *= c + 1) > kMostStates) return false;
+  }
+  return true;
+}
+
 void ChainSearch::makeOptions() {
   const Problem& problem = *model_.problem;
+  const std::vector<std::uint8_t> narrows = narrowerPools(model_);
   // Replicas may come from all pools of one class: every way to take some, each pool in turn as the first.
   std::vector<std::uint32_t> taken(model_.poolCount(), 0);
   const auto addOption = [&](std::uint32_t first) {
@@ -73,6 +100,9 @@ void ChainSearch::makeOptions() {
     for (std::size_t a = 0; a < taken.size(); ++a) {
       if (taken[a] == 0) continue;
       option.memory = std::min(option.memory, model_.pools[a].memory);
+      for (std::size_t y = 0; y < window_.size(); ++y)
+        option.weight[y] += window_.weight(y, a) * taken[a] / r;
+      if (narrows[first * taken.size() + a] != 0) option.other_pools.push_back(static_cast<std::uint32_t>(a));
       for (std::size_t b = 0; b < taken.size(); ++b) {
         if (taken[b] == 0 || (a == b && taken[a] < 2)) continue;
         const Link* link =
@@ -91,6 +121,7 @@ void ChainSearch::makeOptions() {
       }
       return;
     }
+    if (options_.size() > kMostOptions) return;
     const bool same = model_.pools[pool].cls.value == cls;
     for (std::uint32_t r = 0; r <= (same ? counts_[pool] : 0); ++r) {
       taken[pool] = r;
@@ -297,7 +328,12 @@ void ChainSearch::findRoots() {
     });
     if (!needs_all) continue;
     net_root_[e] = last;
-    net_owed_[e] = window_.weight(0, 0) * model_.cost(e, 0, model_.net_producer[e] == last);
+    // A stage with the root may hold the producer too, when a third end is in a later stage.
+    const double send = model_.cost(e, 0, true), receive = model_.cost(e, 0, false);
+    const double paid = model_.net_producer[e] == last ? send
+                        : ends.size() == 2             ? receive
+                                                       : std::min(send, receive);
+    net_owed_[e] = window_.weight(0, 0) * paid;
   }
 }
 
@@ -383,8 +419,7 @@ bool ChainSearch::reachesBehind(std::span<const std::uint32_t> items, std::uint3
 }
 
 bool ChainSearch::suitable(std::size_t memory_bytes) const {
-  constexpr std::size_t kMostStates = 1 << 20, kMostItems = 8192;
-  return model_.itemCount() <= kMostItems && states_ <= kMostStates &&
+  return model_.itemCount() <= kMostItems && states_ <= kMostStates && options_.size() <= kMostOptions &&
          options_.size() * states_ <= 16 * kMostStates && states_ <= memory_bytes / 1024 / 64;
 }
 
@@ -397,7 +432,7 @@ ChainSearch::StageLoad ChainSearch::stageLoad(std::span<const std::uint32_t> ite
   double compute[2] = {}, transfer[2] = {}, resident = 0, weights = 0;
   bool trains = false;
   for (const std::uint32_t v : items) {
-    if (!model_.runs(v, k)) return kNone;
+    if (!model_.runs(v, k) || option.bars(model_, v)) return kNone;
     inside[v] = 1;
     const double rest = by_parts_ ? model_.rest_seconds[v * model_.poolCount() + k] : 0;
     compute[0] += model_.time(v, k) - rest;

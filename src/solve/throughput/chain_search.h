@@ -23,6 +23,7 @@
 // runs out: not complete, nothing is known.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -40,13 +41,23 @@ struct StageOption {
   std::uint32_t pool = 0;
   std::uint32_t replicas = 1;
   std::vector<std::uint32_t> taken;  // by pool
-  double memory = 0;                 // of the smallest device
+  std::vector<std::uint32_t>
+      other_pools;    // those of `taken` whose devices may not run all that the first's may
+  double memory = 0;  // of the smallest device
+  std::array<double, CapacityWindow::kMost> weight{};  // of the window, mean over its devices
   struct Ring {
     double per_byte = 0, fixed = 0;
   };
   std::vector<Ring> rings;  // weight synchronisation: the slowest counts
 
   double sync(double weights) const;
+  // Whether a replica may not run the item, though the first device may.
+  bool bars(const PipelineModel& model, std::size_t item) const {
+    for (const std::uint32_t k : other_pools) {
+      if (!model.runs(item, k)) return true;
+    }
+    return false;
+  }
 };
 
 inline constexpr std::uint32_t kNoBarrier = UINT32_MAX;
@@ -150,6 +161,7 @@ class ChainSearch {
   std::vector<double> without_;        // [item * kMost + y]: work of all that does not need the item
   std::vector<double> slack_;          // by y: rounding of work sums
 
+  bool hasFewStates() const;
   void makeOptions();
   void makeStates();
   void compareStates();

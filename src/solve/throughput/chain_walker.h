@@ -147,6 +147,7 @@ class alignas(64) ChainWalker {
     rivals_.choose(search_.options_[worth_.option()]);
     sums_[0] = {};
     forced_.clear();
+    if (arrived && worth_.bars(x)) return true;
     if (arrived) force(x, NetSide::kAhead);
     bool whole = true;
     if (enterForced()) {
@@ -239,7 +240,7 @@ class alignas(64) ChainWalker {
   // Keeps the stage that holds all that is left before the barrier as an arrival for each step.
   void arrive() {
     Sums sums;
-    if (!stage_.sumUpTo(*segment_, sums) || !worth_.alive(sums)) return;
+    if (!stage_.sumUpTo(*segment_, worth_.otherPools(), sums) || !worth_.alive(sums)) return;
     worth_.extend(sums, [&](const Arrival& arrival) { arrivals.push_back(arrival); });
   }
 
@@ -259,7 +260,7 @@ class alignas(64) ChainWalker {
       const std::uint32_t x = search_.order_[i];
       if (x == stage_.barrier) break;
       if (stage_.member[x] || is_forced_[x] || !worth_.isNeeded(x)) continue;
-      if (rivals_.meets(x, 0)) return false;
+      if (rivals_.meets(x, 0) || worth_.bars(x)) return false;
       force(x, NetSide::kBoth);
       rivals_.enter(x, 0, 0);
       if (!worth_.alive(sums_[0])) return false;

@@ -88,13 +88,18 @@ class ChainWorth {
       busy += sums.compute[q] + (search_.overlap_sum_ ? sums.fixed[q] : 0);
     }
     for (std::size_t y = 0; y < search_.window_.size(); ++y) {
-      if (search_.window_.weight(y, stage_.pool) * busy - sums.work[y] > room_[y]) return false;
+      if (option_->weight[y] * busy - sums.work[y] > room_[y]) return false;
     }
     return true;
   }
 
+  // Whether some replica may not run the item.
+  std::span<const std::uint32_t> otherPools() const { return option_->other_pools; }
+  bool bars(std::uint32_t v) const { return option_->bars(search_.model_, v); }
+
   // Whether with this item no stage is of use, by its time alone: seen before it enters.
   bool isTooMuch(std::uint32_t v, const Sums& sums) const {
+    if (bars(v)) return true;
     const double seconds = stage_.lastPart(v);
     return !(together(least_.compute[Q - 1] + sums.compute[Q - 1] + seconds,
                       least_.fixed[Q - 1] + sums.fixed[Q - 1]) < option_->replicas * cutoff_[Q - 1]);
@@ -240,7 +245,7 @@ class ChainWorth {
         // Work that was left when the stage began: that of the arrival is among what is placed by now.
         const double left = search_.window_.total(y) - stage_.placed_work[y] + sums.work[y];
         // Device time that may be spent beyond what the items would need at the best use of the devices.
-        const double room = before - left - (search_.window_.weight(y, stage_.pool) * busy - sums.work[y]);
+        const double room = before - left - (option_->weight[y] * busy - sums.work[y]);
         room_[y] = std::max(room_[y], room + search_.slack_[y]);
       }
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "solve/throughput/chain_parts.h"
@@ -92,14 +93,15 @@ class GrowingStage {
   }
 
   // What a stage of all items up to the barrier at the end of the segment would be, the barrier's own nets
-  // towards later stages included. False when some item may not run on the pool.
-  bool sumUpTo(const ChainSegment& segment, Sums& sums) const {
+  // towards later stages included. False when some item may not run on the pool or on one of the others.
+  bool sumUpTo(const ChainSegment& segment, std::span<const std::uint32_t> others, Sums& sums) const {
     sums = {};
     for (const ChainSegment::Run& run : segment.runs) {
       const double* end = search_.chainSums(run.chain, run.end);
       const double* begin = search_.chainSums(run.chain, placed_of_chain_[run.chain]);
       const auto figure = [&](std::size_t f) { return end[f] - begin[f]; };
-      if (figure(search_.blocked_figure_ + pool) > 0) return false;
+      const auto blocked = [&](std::size_t k) { return figure(search_.blocked_figure_ + k) > 0; };
+      if (blocked(pool) || std::any_of(others.begin(), others.end(), blocked)) return false;
       for (std::size_t q = 0; q < Q; ++q) sums.compute[q] += figure(pool * Q + q);
       for (std::size_t y = 0; y < kY; ++y) sums.work[y] += figure(search_.work_figure_ + y);
       sums.resident += figure(search_.resident_figure_);

@@ -27,21 +27,34 @@ double leastPairSeconds(const Problem& problem, TensorId tensor, const Pool& poo
   return least == kInfinity ? 0 : least;
 }
 
-// Whether all pairs of distinct devices of two pools (or one) have the same link.
-bool uniformLinks(const Problem& problem, const Pool& a, const Pool& b) {
-  const Link* first = nullptr;
-  for (const DeviceId x : a.devices) {
-    for (const DeviceId y : b.devices) {
-      if (x == y) continue;
-      const Link* link = problem.pairLink(x, y);
-      if (link == nullptr) return false;
-      if (first == nullptr) first = link;
-      if (link->latency_seconds != first->latency_seconds ||
-          link->bandwidth_bytes_per_second != first->bandwidth_bytes_per_second)
-        return false;
-    }
+bool sameLink(const Link* a, const Link* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->latency_seconds == b->latency_seconds &&
+         a->bandwidth_bytes_per_second == b->bandwidth_bytes_per_second;
+}
+
+// Whether two accelerators pay the same for every tensor between them and their hosts.
+bool sameHostTimes(const Problem& problem, DeviceId a, DeviceId b) {
+  for (std::size_t t = 0; t < problem.firstOrderTensor(); ++t) {
+    const TensorId tensor(t);
+    if (problem.toHostSeconds(tensor, a) != problem.toHostSeconds(tensor, b) ||
+        problem.fromHostSeconds(tensor, a) != problem.fromHostSeconds(tensor, b))
+      return false;
   }
   return true;
+}
+
+// Whether replicas of one class synchronise over the same links after two devices of it have changed places.
+bool sameSyncLinks(const Problem& problem, DeviceId a, DeviceId b) {
+  const std::vector<Device>& devices = problem.cluster.devices;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const DeviceId other(d);
+    if (other == a || other == b || devices[d].cls != devices[a.index()].cls) continue;
+    if (!sameLink(problem.pairLink(a, other), problem.pairLink(b, other)) ||
+        !sameLink(problem.pairLink(other, a), problem.pairLink(other, b)))
+      return false;
+  }
+  return sameLink(problem.pairLink(a, b), problem.pairLink(b, a));
 }
 
 }  // namespace
@@ -93,31 +106,22 @@ void PipelineModel::groupDevices() {
     pool.accelerator = p.cluster.isAccelerator(DeviceId(d));
   }
   const bool links_count = p.modes.replicate && p.hasTraining();
-  // Devices of one pool must also pay the same for every tensor.
-  const auto sameHostLink = [&](DeviceId a, DeviceId b) {
-    if (!hosts_count || a == b || !p.cluster.isAccelerator(a)) return true;
-    for (std::size_t t = 0; t < p.firstOrderTensor(); ++t) {
-      const TensorId tensor(t);
-      if (p.toHostSeconds(tensor, a) != p.toHostSeconds(tensor, b) ||
-          p.fromHostSeconds(tensor, a) != p.fromHostSeconds(tensor, b))
-        return false;
-    }
-    return true;
-  };
-  bool uniform = true;
-  for (const auto& [key, pool] : groups) {
-    for (const DeviceId d : pool.devices) uniform = uniform && sameHostLink(pool.devices.front(), d);
-    for (const auto& [other_key, other] : groups) {
-      if (links_count && pool.cls == other.cls) uniform = uniform && uniformLinks(p, pool, other);
-    }
-  }
-  for (auto& [key, pool] : groups) {
-    if (uniform) {
-      pools.push_back(std::move(pool));
-      continue;
-    }
-    for (const DeviceId d : pool.devices) {
-      pools.push_back(pool);
+  // That two devices may change places in every plan is an equivalence, so each is compared with one of a
+  // pool.
+  for (auto& [key, group] : groups) {
+    const std::size_t first_pool = pools.size();
+    for (const DeviceId d : group.devices) {
+      const auto known = std::find_if(
+          pools.begin() + static_cast<std::ptrdiff_t>(first_pool), pools.end(), [&](const Pool& pool) {
+            const DeviceId one = pool.devices.front();
+            return (!hosts_count || !group.accelerator || sameHostTimes(p, one, d)) &&
+                   (!links_count || sameSyncLinks(p, one, d));
+          });
+      if (known != pools.end()) {
+        known->devices.push_back(d);
+        continue;
+      }
+      pools.push_back(group);
       pools.back().devices = {d};
     }
   }
@@ -293,8 +297,9 @@ void PipelineModel::joinFreeItems(bool chain) {
           const auto ends = net_items[net];
           if (!std::binary_search(ends.begin(), ends.end(), y)) return false;
           if (ends.size() == 2 || net_producer[net] != x) return true;
+          // The partner's device sends in its place, and the one that it leaves receives from there.
           for (std::size_t pool = 0; pool < k; ++pool) {
-            if (cost(net, pool, true) > cost(net, pool, false)) return false;
+            if (cost(net, pool, true) != cost(net, pool, false)) return false;
           }
           return true;
         });
