@@ -257,10 +257,8 @@ Result<void> Problem::checkReplicaLinks() const {
   for (std::size_t a = 0; a < deviceCount(); ++a) {
     for (std::size_t b = 0; b < deviceCount(); ++b) {
       const bool same_class = cluster.devices[a].cls == cluster.devices[b].cls;
-      if (blocks)
-        ALLOT_CHECK(checkSyncLink(DeviceId(a), DeviceId(b), "copies of one block"));
-      else if (same_class)
-        ALLOT_CHECK(checkSyncLink(DeviceId(a), DeviceId(b), "replicas"));
+      if (!blocks && !same_class) continue;
+      ALLOT_CHECK(checkSyncLink(DeviceId(a), DeviceId(b), blocks ? "copies of one block" : "replicas"));
     }
   }
   return {};

@@ -169,7 +169,9 @@ void PipelineModel::fillNets() {
     std::vector<double> cost;  // send by pool, receive by pool
   };
   std::vector<Net> nets;
-  for (std::size_t t = 0; t < p.firstOrderTensor(); ++t) {
+  // One device alone needs no links, so costs may not be known.
+  const std::size_t tensors = p.deviceCount() > 1 ? p.firstOrderTensor() : 0;
+  for (std::size_t t = 0; t < tensors; ++t) {
     const std::uint32_t producer = item_of_unit[p.unit(graph.tensor_producer[t]).index()];
     Net net{{producer}, producer, 0, {}};
     for (const OpId consumer : graph.tensor_consumers[t])
