@@ -172,7 +172,7 @@ TEST(Coarse, PlansOfPartsAreSound) {
     RunOptions run;
     run.work_limit = 2000;
     const Budget budget(run, nullptr);
-    const auto plan = solveParts(problem, coarsen(problem, 3), budget);
+    const auto plan = solveParts(problem, coarsen(problem, 3, budget), budget);
     if (!plan) continue;
     const Evaluation evaluation = evaluate(problem, *plan);
     EXPECT_TRUE(evaluation.valid()) << describe(problem) << ' ' << seed;

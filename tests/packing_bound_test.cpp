@@ -132,7 +132,7 @@ TEST(PackingBound, SweepFindsTheBestSet) {
     Random random(seed, 3);
     std::vector<std::uint32_t> prize(n);
     for (std::uint32_t& p : prize) p = random.below(20);
-    const SweepOrder order = sweepOrder(model);
+    const SweepOrder order = sweepOrder(model, Budget({}, nullptr));
     ASSERT_EQ(order.items.size(), n);
     const std::size_t width = seed % 3 == 0 ? 2 : 1000;
     const double limit = seed % 4 == 0 ? 1e9 : 6;

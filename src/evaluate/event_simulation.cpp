@@ -1,8 +1,9 @@
 #include "evaluate/event_simulation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <map>
+#include <numeric>
 #include <queue>
 #include <tuple>
 
@@ -35,24 +36,60 @@ struct Ports {
 // The transfers an assignment needs: once per tensor and destination, or once per edge. Order constraints are
 // among them, with zero time, because they carry the waiting; they are never listed in a plan.
 std::vector<PlanTransfer> neededTransfers(const Problem& problem, std::span<const DeviceId> assignment) {
+  constexpr std::uint32_t kNone = 0xFFFFFFFF;
   std::vector<PlanTransfer> needed;
-  std::vector<DeviceId> destinations;
+  std::vector<std::uint32_t> to_device(problem.deviceCount(), kNone);  // the tensor's transfer there
   const bool once = problem.modes.send == Send::kOnce;
   for (std::size_t t = 0; t < problem.graph.tensorCount(); ++t) {
     const DeviceId from = assignment[problem.graph.tensor_producer[t].index()];
-    destinations.clear();
+    const std::size_t first = needed.size();
     for (const OpId consumer : problem.graph.tensor_consumers[t]) {
       const DeviceId to = assignment[consumer.index()];
       if (to == from) continue;
-      if (!once) {
+      std::uint32_t& transfer = to_device[to.index()];
+      if (once && transfer != kNone) {
+        needed[transfer].consumers.push_back(consumer);
+      } else {
+        transfer = static_cast<std::uint32_t>(needed.size());
         needed.push_back({TensorId(t), {consumer}, from, to, 0, 0});
-      } else if (std::find(destinations.begin(), destinations.end(), to) == destinations.end()) {
-        destinations.push_back(to);
-        needed.push_back({TensorId(t), consumersOn(problem, TensorId(t), to, assignment), from, to, 0, 0});
       }
     }
+    for (std::size_t i = first; i < needed.size(); ++i) to_device[needed[i].to.index()] = kNone;
   }
   return needed;
+}
+
+// When the plan starts each of the needed transfers: NaN where it does not say. Both are compared by their
+// first consumer.
+std::vector<double> givenStarts(const Problem& problem, const Plan& plan,
+                                const std::vector<PlanTransfer>& needed) {
+  Csr<std::uint32_t> by_tensor;  // of the plan
+  std::vector<std::uint32_t> next(problem.graph.tensorCount() + 1, 0);
+  for (const PlanTransfer& transfer : plan.transfers) ++next[transfer.tensor.index() + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  by_tensor.begin = next;
+  by_tensor.items.resize(plan.transfers.size());
+  for (std::uint32_t i = 0; i < plan.transfers.size(); ++i)
+    by_tensor.items[next[plan.transfers[i].tensor.index()]++] = i;
+  std::vector<double> of_consumer(problem.opCount(), std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> starts(needed.size());
+  const auto setAll = [&](std::size_t tensor, bool known) {
+    for (const std::uint32_t i : by_tensor[tensor]) {
+      const PlanTransfer& transfer = plan.transfers[i];
+      for (const OpId consumer : transfer.consumers) {
+        if (transfer.to != plan.assignment[consumer.index()]) continue;
+        of_consumer[consumer.index()] = known ? transfer.start : std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+  };
+  for (std::size_t i = 0; i < needed.size();) {
+    const TensorId tensor = needed[i].tensor;
+    setAll(tensor.index(), true);
+    for (; i < needed.size() && needed[i].tensor == tensor; ++i)
+      starts[i] = of_consumer[needed[i].consumers.front().index()];
+    setAll(tensor.index(), false);
+  }
+  return starts;
 }
 
 // Transfers by producing op.
@@ -199,6 +236,7 @@ class RankSimulation {
     }
     const OpId op(event.index);
     ++ended_;
+    const auto before = static_cast<std::ptrdiff_t>(released_.size());
     for (const std::uint32_t transfer : by_producer_[op.index()]) released_.push_back(transfer);
     for (const TensorId tensor : problem_.graph.outputs(op)) {
       for (const OpId consumer : problem_.graph.consumers(tensor)) {
@@ -207,13 +245,14 @@ class RankSimulation {
       }
     }
     // Zero-time transfers hold no port and may wake zero-time ops at this very moment.
-    std::erase_if(released_, [&](std::uint32_t index) {
+    const auto instant = [&](std::uint32_t index) {
       PlanTransfer& transfer = transfers_[index];
       if (problem_.transferSeconds(transfer.tensor, transfer.from, transfer.to) != 0) return false;
       transfer.start = transfer.end = event.time;
       events_.push({event.time, Kind::kTransferEnds, index});
       return true;
-    });
+    };
+    released_.erase(std::remove_if(released_.begin() + before, released_.end(), instant), released_.end());
   }
 
   double consumerRank(const PlanTransfer& transfer) const {
@@ -267,11 +306,7 @@ void retime(const Problem& problem, Plan& plan, bool keep_delays) {
   // holds.
   const std::size_t n = problem.opCount();
   std::vector<PlanTransfer> transfers = neededTransfers(problem, plan.assignment);
-  std::map<std::tuple<TensorId, DeviceId, OpId>, double> given;
-  for (const PlanTransfer& transfer : plan.transfers) {
-    for (const OpId consumer : transfer.consumers)
-      given[{transfer.tensor, transfer.to, consumer}] = transfer.start;
-  }
+  const std::vector<double> given = givenStarts(problem, plan, transfers);
   const Csr<std::uint32_t> by_producer = byProducer(problem, transfers);
   // (wanted start, op before transfer, index); transfers have indices behind the ops.
   using Key = std::tuple<double, std::uint32_t>;
@@ -279,9 +314,8 @@ void retime(const Problem& problem, Plan& plan, bool keep_delays) {
   std::vector<double> wanted(n + transfers.size());
   for (std::size_t i = 0; i < n; ++i) wanted[i] = plan.start[i];
   for (std::size_t t = 0; t < transfers.size(); ++t) {
-    const auto found = given.find({transfers[t].tensor, transfers[t].to, transfers[t].consumers.front()});
     wanted[n + t] =
-        found == given.end() ? plan.end[problem.graph.producer(transfers[t].tensor).index()] : found->second;
+        std::isnan(given[t]) ? plan.end[problem.graph.producer(transfers[t].tensor).index()] : given[t];
   }
   std::vector<std::uint32_t> waiting(n);
   std::vector<double> ready(n);

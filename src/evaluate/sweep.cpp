@@ -1,16 +1,33 @@
 #include "evaluate/sweep.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace allot {
 
-std::vector<OpId> consumersOn(const Problem& problem, TensorId tensor, DeviceId device,
-                              std::span<const DeviceId> assignment) {
-  std::vector<OpId> found;
-  for (const OpId consumer : problem.graph.consumers(tensor)) {
-    if (assignment[consumer.index()] == device) found.push_back(consumer);
+void listConsumers(const Problem& problem, std::span<const DeviceId> assignment,
+                   std::vector<PlanTransfer>& transfers, bool by_first) {
+  Csr<std::uint32_t> by_tensor;
+  std::vector<std::uint32_t> next(problem.graph.tensorCount() + 1, 0);
+  for (const PlanTransfer& transfer : transfers) ++next[transfer.tensor.index() + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  by_tensor.begin = next;
+  by_tensor.items.resize(transfers.size());
+  for (std::uint32_t i = 0; i < transfers.size(); ++i)
+    by_tensor.items[next[transfers[i].tensor.index()]++] = i;
+  std::vector<std::vector<OpId>> on(problem.deviceCount());  // consumers of the tensor at hand
+  for (std::size_t t = 0; t < by_tensor.rows(); ++t) {
+    if (by_tensor[t].empty()) continue;
+    const auto consumers = problem.graph.consumers(TensorId(t));
+    for (const OpId consumer : consumers) on[assignment[consumer.index()].index()].push_back(consumer);
+    for (const std::uint32_t i : by_tensor[t]) {
+      std::vector<OpId>& there = on[transfers[i].to.index()];
+      const bool keep = !there.empty() && (!by_first || transfers[i].consumers.front() == there.front());
+      transfers[i].consumers = keep ? there : std::vector<OpId>();
+    }
+    for (const OpId consumer : consumers) on[assignment[consumer.index()].index()].clear();
   }
-  return found;
+  std::erase_if(transfers, [](const PlanTransfer& transfer) { return transfer.consumers.empty(); });
 }
 
 double scheduleValue(const Problem& problem, std::span<const double> end, std::vector<double>& completion) {
@@ -72,7 +89,11 @@ double Sweep::record(std::span<const OpId> order, std::span<const DeviceId> assi
   plan.start.assign(problem_.opCount(), 0);
   plan.end.assign(problem_.opCount(), 0);
   plan.transfers.clear();
-  return sweep<true>(order, assignment, &plan);
+  const double value = sweep<true>(order, assignment, &plan);
+  // In link mode free nothing is remembered and every consumer has listed the transfer: that of the first
+  // stands for all.
+  if (once_) listConsumers(problem_, assignment, plan.transfers, free_);
+  return value;
 }
 
 void Sweep::begin() {
@@ -208,10 +229,7 @@ double Sweep::readyWithPorts(OpId op, DeviceId to, double ready, std::span<const
     ready = std::max(ready, end);
     if constexpr (kRecord) {
       if (problem_.isOrder(edge->tensor)) continue;
-      auto consumers = once_ ? consumersOn(problem_, edge->tensor, to, assignment) : std::vector<OpId>{op};
-      // In link mode free nothing is remembered: the first consumer that is taken lists the transfer for all.
-      if (once_ && free_ && consumers.front() != op) continue;
-      plan->transfers.push_back({edge->tensor, std::move(consumers), from, to, start, end});
+      plan->transfers.push_back({edge->tensor, {op}, from, to, start, end});
     }
   }
   return ready;

@@ -93,9 +93,10 @@ class Sweep {
   }
 };
 
-// Consumers of a tensor on a device, as a transfer lists them.
-std::vector<OpId> consumersOn(const Problem& problem, TensorId tensor, DeviceId device,
-                              std::span<const DeviceId> assignment);
+// Gives each transfer all consumers of its tensor on its destination, in the graph's order. `by_first`: only
+// those transfers stay that named the first of them. O(transfers + consumers of what is sent).
+void listConsumers(const Problem& problem, std::span<const DeviceId> assignment,
+                   std::vector<PlanTransfer>& transfers, bool by_first = false);
 
 // Sum of weight x completion over the models, or the largest end: the value of a schedule.
 double scheduleValue(const Problem& problem, std::span<const double> end, std::vector<double>& completion);

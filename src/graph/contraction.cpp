@@ -25,9 +25,10 @@ Csr<std::uint32_t> transposed(const Csr<std::uint32_t>& rows, std::size_t column
 
 Contraction contract(std::size_t parts, std::vector<PartEdge> edges) {
   std::erase_if(edges, [](const PartEdge& e) { return e.from == e.to; });
-  std::sort(edges.begin(), edges.end(), [](const PartEdge& a, const PartEdge& b) {
+  const auto less = [](const PartEdge& a, const PartEdge& b) {
     return std::tie(a.from, a.to) < std::tie(b.from, b.to);
-  });
+  };
+  if (!std::is_sorted(edges.begin(), edges.end(), less)) std::sort(edges.begin(), edges.end(), less);
   edges.erase(
       std::unique(edges.begin(), edges.end(),
                   [](const PartEdge& a, const PartEdge& b) { return a.from == b.from && a.to == b.to; }),
@@ -87,73 +88,146 @@ std::vector<std::uint32_t> partsOf(UnionFind& sets, std::size_t nodes) {
   return part;
 }
 
-// One round; returns how many pairs were joined, at most `most`.
-std::size_t contractOnce(UnionFind& sets, std::size_t nodes, std::span<const WeightedEdge> edges,
-                         std::size_t most, const std::function<bool(std::uint32_t, std::uint32_t)>& join) {
-  // Edges between sets, doubles added up.
-  std::vector<WeightedEdge> between;
-  for (const WeightedEdge& edge : edges) {
-    const std::uint32_t a = sets.find(edge.from), b = sets.find(edge.to);
-    if (a != b) between.push_back({a, b, edge.weight});
+// By tail, then by head, in linear time.
+template <class Edge>
+void sortByEnds(std::size_t nodes, std::vector<Edge>& edges) {
+  std::vector<Edge> sorted(edges.size());
+  for (const auto end : {&Edge::to, &Edge::from}) {
+    std::vector<std::uint32_t> next(nodes + 1, 0);
+    for (const Edge& edge : edges) ++next[edge.*end + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    for (const Edge& edge : edges) sorted[next[edge.*end]++] = edge;
+    edges.swap(sorted);
   }
-  std::sort(between.begin(), between.end(), [](const WeightedEdge& a, const WeightedEdge& b) {
-    return std::tie(a.from, a.to) < std::tie(b.from, b.to);
-  });
-  std::size_t kept = 0;
-  for (const WeightedEdge& edge : between) {
-    if (kept > 0 && between[kept - 1].from == edge.from && between[kept - 1].to == edge.to)
-      between[kept - 1].weight += edge.weight;
-    else
-      between[kept++] = edge;
-  }
-  between.resize(kept);
-  std::vector<PartEdge> plain;
-  for (const WeightedEdge& edge : between) plain.push_back({edge.from, edge.to});
-  const Contraction graph = contract(nodes, std::move(plain));
-  const Csr<std::uint32_t> before = transposed(graph.successors, nodes);
-  std::vector<std::uint32_t> level(nodes, 0);
-  for (const std::uint32_t i : graph.order) {
-    for (const std::uint32_t next : graph.successors[i]) level[next] = std::max(level[next], level[i] + 1);
-  }
-  std::stable_sort(between.begin(), between.end(),
-                   [](const WeightedEdge& a, const WeightedEdge& b) { return a.weight > b.weight; });
-  enum : std::uint8_t { kFree, kTail, kHead };
-  std::vector<std::uint8_t> role(nodes, kFree);
-  std::size_t joined = 0;
-  for (const WeightedEdge& edge : between) {
-    if (joined == most) break;
-    if (role[edge.from] != kFree || role[edge.to] != kFree || level[edge.to] != level[edge.from] + 1)
-      continue;
-    const auto after = graph.successors[edge.from];
-    const bool leads = std::any_of(after.begin(), after.end(), [&](std::uint32_t v) {
-      return role[v] == kHead && level[v] == level[edge.to];
-    });
-    const auto reads = before[edge.to];
-    const bool is_led = std::any_of(reads.begin(), reads.end(), [&](std::uint32_t u) {
-      return role[u] == kTail && level[u] == level[edge.from];
-    });
-    if (leads || is_led || !join(std::min(edge.from, edge.to), std::max(edge.from, edge.to))) continue;
-    role[edge.from] = kTail;
-    role[edge.to] = kHead;
-    sets.join(edge.from, edge.to);
-    ++joined;
-  }
-  return joined;
 }
+
+// Joins pairs of nodes in rounds (contraction.h says when).
+class Contractor {
+ public:
+  using Join = std::function<bool(std::uint32_t, std::uint32_t)>;
+
+  Contractor(std::size_t nodes, std::span<const WeightedEdge> edges, const Join& join)
+      : nodes_(nodes), edges_(edges.begin(), edges.end()), join_(join), sets_(nodes) {}
+
+  UnionFind& sets() { return sets_; }
+
+  // Each returns how many pairs were joined, at most `most`.
+  std::size_t joinEdges(std::size_t most) {
+    beginRound();
+    std::vector<WeightedEdge> candidates;
+    std::copy_if(edges_.begin(), edges_.end(), std::back_inserter(candidates),
+                 [&](const WeightedEdge& edge) { return level_[edge.to] == level_[edge.from] + 1; });
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const WeightedEdge& a, const WeightedEdge& b) { return a.weight > b.weight; });
+    // Whether an edge leads from the node to a head of the next level, or to it from a tail of the one
+    // before.
+    std::vector<std::uint8_t> leads(nodes_, 0), is_led(nodes_, 0);
+    std::size_t joined = 0;
+    for (const auto& [from, to, weight] : candidates) {
+      if (joined == most) break;
+      if (taken_[from] || taken_[to] || leads[from] || is_led[to] || !tryJoin(from, to)) continue;
+      for (const std::uint32_t node : before_[to]) leads[node] |= level_[node] + 1 == level_[to];
+      for (const std::uint32_t node : graph_.successors[from])
+        is_led[node] |= level_[node] == level_[from] + 1;
+      ++joined;
+    }
+    return joined;
+  }
+
+  std::size_t joinTwins(std::size_t most) {
+    beginRound();
+    std::size_t joined = 0;
+    for (std::uint32_t node = 0; node < nodes_ && joined < most; ++node) {
+      joined += joinInPairs(graph_.successors[node], level_[node] + 1, most - joined);
+      if (level_[node] > 0) joined += joinInPairs(before_[node], level_[node] - 1, most - joined);
+    }
+    return joined;
+  }
+
+ private:
+  std::size_t nodes_;
+  std::vector<WeightedEdge> edges_;  // between sets, doubles added up
+  const Join& join_;
+  UnionFind sets_;
+  // Of the round.
+  Contraction graph_;
+  Csr<std::uint32_t> before_;
+  std::vector<std::uint32_t> level_;  // longest path from a source
+  std::vector<std::uint8_t> taken_;
+
+  void beginRound() {
+    std::size_t kept = 0;
+    for (const WeightedEdge& edge : edges_) {
+      const std::uint32_t from = sets_.find(edge.from), to = sets_.find(edge.to);
+      if (from != to) edges_[kept++] = {from, to, edge.weight};
+    }
+    edges_.resize(kept);
+    sortByEnds(nodes_, edges_);
+    kept = 0;
+    for (const WeightedEdge& edge : edges_) {
+      if (kept > 0 && edges_[kept - 1].from == edge.from && edges_[kept - 1].to == edge.to)
+        edges_[kept - 1].weight += edge.weight;
+      else
+        edges_[kept++] = edge;
+    }
+    edges_.resize(kept);
+    std::vector<PartEdge> plain;
+    plain.reserve(kept);
+    for (const WeightedEdge& edge : edges_) plain.push_back({edge.from, edge.to});
+    graph_ = contract(nodes_, std::move(plain));
+    before_ = transposed(graph_.successors, nodes_);
+    level_.assign(nodes_, 0);
+    for (const std::uint32_t i : graph_.order) {
+      for (const std::uint32_t next : graph_.successors[i])
+        level_[next] = std::max(level_[next], level_[i] + 1);
+    }
+    taken_.assign(nodes_, 0);
+  }
+
+  bool tryJoin(std::uint32_t a, std::uint32_t b) {
+    if (!join_(std::min(a, b), std::max(a, b))) return false;
+    sets_.join(a, b);
+    taken_[a] = taken_[b] = 1;
+    return true;
+  }
+
+  std::size_t joinInPairs(std::span<const std::uint32_t> nodes, std::uint32_t level, std::size_t most) {
+    std::size_t joined = 0;
+    const std::uint32_t* left = nullptr;
+    for (const std::uint32_t& node : nodes) {
+      if (joined == most) break;
+      if (taken_[node] || level_[node] != level) continue;
+      if (left == nullptr || !tryJoin(*left, node)) {
+        left = &node;
+      } else {
+        ++joined;
+        left = nullptr;
+      }
+    }
+    return joined;
+  }
+};
 
 }  // namespace
 
 std::vector<std::uint32_t> contractHeavyEdges(std::size_t nodes, std::span<const WeightedEdge> edges,
                                               std::size_t target,
-                                              const std::function<bool(std::uint32_t, std::uint32_t)>& join) {
-  UnionFind sets(nodes);
+                                              const std::function<bool(std::uint32_t, std::uint32_t)>& join,
+                                              const std::function<bool()>& stopped) {
+  constexpr std::size_t kFew = 64;  // of so many nodes one pair is too few for a round
+  Contractor contractor(nodes, edges, join);
   std::size_t left = nodes;
-  while (left > target) {
-    const std::size_t joined = contractOnce(sets, nodes, edges, left - target, join);
-    if (joined == 0) break;
+  while (left > target && !stopped()) {
+    std::size_t joined = contractor.joinEdges(left - target);
     left -= joined;
+    if (joined < left / kFew && left > target && !stopped()) {
+      const std::size_t twins = contractor.joinTwins(left - target);
+      left -= twins;
+      joined += twins;
+    }
+    if (joined == 0) break;
   }
-  return partsOf(sets, nodes);
+  return partsOf(contractor.sets(), nodes);
 }
 
 std::vector<std::uint32_t> contractChains(std::size_t nodes, std::span<const WeightedEdge> edges,

@@ -16,17 +16,20 @@ bool missing(const Link& link) {
   return std::isnan(link.latency_seconds);
 }
 
-// Of these links, each kind once.
-std::vector<Link> distinct(std::vector<Link> links) {
-  const auto key = [](const Link& link) {
-    return std::pair{link.latency_seconds, link.bandwidth_bytes_per_second};
-  };
+// Of these links, those that may be the slowest for some number of bytes.
+std::vector<Link> slowest(std::vector<Link> links) {
   std::erase_if(links, missing);
-  std::sort(links.begin(), links.end(), [&](const Link& a, const Link& b) { return key(a) < key(b); });
-  links.erase(
-      std::unique(links.begin(), links.end(), [&](const Link& a, const Link& b) { return key(a) == key(b); }),
-      links.end());
-  return links;
+  std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
+    return a.latency_seconds != b.latency_seconds
+               ? a.latency_seconds > b.latency_seconds
+               : a.bandwidth_bytes_per_second < b.bandwidth_bytes_per_second;
+  });
+  std::vector<Link> kept;
+  for (const Link& link : links) {
+    if (kept.empty() || link.bandwidth_bytes_per_second < kept.back().bandwidth_bytes_per_second)
+      kept.push_back(link);
+  }
+  return kept;
 }
 
 }  // namespace
@@ -64,7 +67,7 @@ double Problem::longestWork() const {
       links.push_back(from_host_[d]);
     }
   }
-  links = distinct(std::move(links));
+  links = slowest(std::move(links));
   std::vector<double> longest_of_matrix(cells == 0 ? 0 : matrices.size() / cells, 0);
   for (std::size_t m = 0; m < longest_of_matrix.size(); ++m) {
     for (std::size_t cell = 0; cell < cells; ++cell) {

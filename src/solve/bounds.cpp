@@ -68,7 +68,7 @@ double oneMachine(const Problem& problem, const std::vector<double>& work) {
   return sum;
 }
 
-double fractionalBound(const Problem& problem) {
+double fractionalBound(const Problem& problem, const Budget& budget) {
   const Work work = workOf(problem);
   const std::size_t classes = work.classes;
   const std::size_t items = work.model.size();
@@ -77,7 +77,7 @@ double fractionalBound(const Problem& problem) {
   std::vector<double> weight(classes, 1.0 / static_cast<double>(problem.deviceCount()));
   std::vector<double> model_work(problem.graph.modelCount());
   double best = 0;
-  for (std::size_t round = 0; round < rounds; ++round) {
+  for (std::size_t round = 0; round < rounds && !budget.stopped(); ++round) {
     std::vector<double> load(classes, 0);
     std::fill(model_work.begin(), model_work.end(), 0);
     double total = 0;
@@ -129,13 +129,19 @@ double heaviestUnit(const Problem& problem) {
 
 }  // namespace
 
-std::vector<double> earliestEnds(const Problem& problem) {
+std::vector<double> earliestEnds(const Problem& problem, const Budget& budget) {
   const OpGraph& graph = problem.graph;
   const std::size_t devices = problem.deviceCount();
   const bool calls = isCallsModel(problem);
   std::vector<double> end(problem.opCount() * devices, kInfinity);  // [op * devices + device]
   std::vector<double> least(problem.opCount(), 0);
+  constexpr std::size_t kLooksApart = 10'000;  // transfers between looks at the clock
+  std::size_t looked = 0;
   for (const OpId op : graph.topologicalOrder()) {
+    if (looked > kLooksApart) {
+      if (budget.stopped()) break;
+      looked = 0;
+    }
     const UnitId unit = problem.unit(op);
     const double release =
         problem.goal() == Goal::kCompletion ? problem.model_release[graph.op_model[op.index()].index()] : 0;
@@ -144,6 +150,7 @@ std::vector<double> earliestEnds(const Problem& problem) {
       if (!problem.allowed(unit, DeviceId(d))) continue;
       double ready = release;
       for (const TensorId tensor : graph.inputs(op)) {
+        ++looked;
         const OpId from = graph.producer(tensor);
         const double* row = &end[from.index() * devices];
         double there = kInfinity;
@@ -153,6 +160,7 @@ std::vector<double> earliestEnds(const Problem& problem) {
                    !std::isnan(problem.tensor_seconds[tensor.index()])) {
           there = std::min(row[d], least[from.index()] + problem.tensor_seconds[tensor.index()]);
         } else {
+          looked += devices;
           for (std::size_t e = 0; e < devices; ++e) {
             if (row[e] == kInfinity) continue;
             there = std::min(there, row[e] + problem.transferSeconds(tensor, DeviceId(e), DeviceId(d)));
@@ -169,11 +177,17 @@ std::vector<double> earliestEnds(const Problem& problem) {
 }
 
 double lowerBound(const Problem& problem) {
+  RunOptions run;
+  run.work_limit = 1;  // no clock
+  return lowerBound(problem, Budget(run, nullptr));
+}
+
+double lowerBound(const Problem& problem, const Budget& budget) {
   double bound = 0;
   if (problem.goal() == Goal::kThroughput) {
-    bound = std::max(heaviestUnit(problem), fractionalBound(problem));
+    bound = std::max(heaviestUnit(problem), fractionalBound(problem, budget));
   } else {
-    const std::vector<double> ends = earliestEnds(problem);
+    const std::vector<double> ends = earliestEnds(problem, budget);
     std::vector<double> completion(problem.graph.modelCount(), 0);
     for (std::size_t i = 0; i < ends.size(); ++i) {
       double& latest = completion[problem.graph.op_model[i].index()];
@@ -185,7 +199,7 @@ double lowerBound(const Problem& problem) {
       else
         bound = std::max(bound, completion[m]);
     }
-    if (!isCallsModel(problem)) bound = std::max(bound, fractionalBound(problem));
+    if (!isCallsModel(problem)) bound = std::max(bound, fractionalBound(problem, budget));
   }
   // Sums were taken in another order than a plan's value: give rounding its due.
   return bound * (1 - 1e-12);

@@ -16,11 +16,15 @@
 
 #include <vector>
 
-#include "allot/problem.h"
+#include "allot/solve.h"
 
 namespace allot {
 
 // By op: no plan ends the op earlier. O(edges * devices), times devices where transfers depend on the pair.
-std::vector<double> earliestEnds(const Problem& problem);
+// Ops behind those it came to before the budget was used up have 0.
+std::vector<double> earliestEnds(const Problem& problem, const Budget& budget);
+
+// What can be said within the budget.
+double lowerBound(const Problem& problem, const Budget& budget);
 
 }  // namespace allot

@@ -16,13 +16,17 @@ Collector::Collector(const Problem& problem, const Budget& budget,
     : problem_(problem), budget_(budget), robust_(robust), on_progress_(std::move(on_progress)) {}
 
 bool Collector::plan(Plan decisions, std::string_view solver) {
+  const double begin = budget_.elapsedSeconds();
   Evaluation evaluated = evaluate(problem_, std::move(decisions));
+  const double valued = budget_.elapsedSeconds();
+  evaluate_seconds_ = std::max(evaluate_seconds_, valued - begin);
   Plan& candidate = evaluated.plan;
   if (!evaluated.valid() || !isBetter(candidate)) return false;
   candidate.solver = solver;
   candidate.status = Status::kFeasible;
   candidate.bound = std::min(bound_, candidate.value);
   const CheckReport report = check(problem_, candidate);
+  check_seconds_ = std::max(check_seconds_, budget_.elapsedSeconds() - valued);
   if (!report.ok()) {
     if (internal_error_.empty())
       internal_error_ = fmt::format("a plan of {} failed the checker: {}", solver, report.violations.front());
@@ -56,6 +60,11 @@ bool Collector::done() const {
   return bestPlan() != nullptr && best_.value - bound_ <= std::max(budget_.gap, kOptimalGap) * best_.value;
 }
 
+double Collector::secondsToFinish() const {
+  const double samples = hasNoise() ? usualSamples(problem_) : 0;
+  return (1 + samples) * evaluate_seconds_ + 2 * check_seconds_;
+}
+
 void Collector::note(std::string_view solver) {
   curve_.push_back({budget_.elapsedSeconds(), best_.value, bound_});
   if (on_progress_) on_progress_({budget_.elapsedSeconds(), best_.value, bound_, solver});
@@ -75,9 +84,10 @@ Plan Collector::take(bool proven, std::string proof) {
     bound_ = best_.value;
     note(best_.solver);
   }
-  Plan plan = robust_ ? choice_.take(problem_, budget_.seed) : std::move(best_);
-  if (!plan.noise && problem_.goal() != Goal::kThroughput)
-    plan.noise = valueUnderNoise(problem_, plan, kUsualNoise, budget_.seed, usualSamples(problem_));
+  const auto stopped = [this] { return budget_.stopped(); };
+  Plan plan = robust_ ? choice_.take(problem_, budget_.seed, stopped) : std::move(best_);
+  if (!plan.noise && hasNoise())
+    plan.noise = valueUnderNoise(problem_, plan, kUsualNoise, budget_.seed, usualSamples(problem_), stopped);
   plan.bound = std::min(bound_, plan.value);
   plan.status = plan.gap() <= kOptimalGap ? Status::kOptimal : Status::kFeasible;
   plan.curve = std::move(curve_);

@@ -25,8 +25,11 @@ class Collector : public Progress {
 
   // Set when a plan that the evaluator calls valid failed the checker.
   const std::string& internalError() const { return internal_error_; }
-  // The best plan with bound, status, curve; `proven` = every plan was looked at.
+  // The best plan with bound, status, curve; `proven` = every plan was looked at. Its value under noise is
+  // left out where the time is up.
   Plan take(bool proven, std::string proof);
+  // What one more plan, `take` and a last check will need, by what plans needed so far.
+  double secondsToFinish() const;
 
  private:
   const Problem& problem_;
@@ -39,7 +42,9 @@ class Collector : public Progress {
   std::string bound_by_ = "bounds";
   std::vector<CurvePoint> curve_;
   std::string internal_error_;
+  double evaluate_seconds_ = 0, check_seconds_ = 0;  // the longest so far
 
+  bool hasNoise() const { return problem_.goal() != Goal::kThroughput; }
   bool isBetter(const Plan& candidate) const;
   void note(std::string_view solver);
 };

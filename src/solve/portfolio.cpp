@@ -8,6 +8,7 @@
 #include "allot/moves.h"
 #include "allot/solve.h"
 #include "solve/baselines/baselines.h"
+#include "solve/bounds.h"
 #include "solve/collector.h"
 #include "solve/completion/completion_solvers.h"
 #include "solve/completion/less_idle.h"
@@ -62,6 +63,23 @@ std::vector<Solver> makeSolvers() {
   return list;
 }
 
+// Of the time, at most, for bounds from the problem alone.
+constexpr double kBoundsShare = 0.1;
+// Rules that find a plan of the largest graphs at once. Where the time is up without one, they still run.
+constexpr std::string_view kQuickRules[] = {"single", "even-split", "packing"};
+constexpr double kQuickSeconds = 0.05;
+
+void findAnyPlan(const Problem& problem, RunOptions run, Collector& collector) {
+  run.work_limit = 0;
+  run.time_limit_seconds = kQuickSeconds;
+  const Budget budget(run, nullptr);
+  for (const std::string_view name : kQuickRules) {
+    if (collector.bestPlan() != nullptr) return;
+    const Solver& rule = *findSolver(name);
+    if (rule.accepts(problem)) rule.solve(problem, budget, collector);
+  }
+}
+
 // A start plan counts only as far as its decisions are valid here.
 void useStart(const Problem& problem, const Plan& start, Collector& collector) {
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
@@ -110,11 +128,12 @@ SolveOutcome solve(const Problem& problem, const RunOptions& run, const Plan* st
     outcome.conflict = std::move(*conflict);
     end = {.proven = true, .interrupted = false, .proof = "conflict"};
   } else {
-    collector.bound(lowerBound(seen), "bounds");
+    collector.bound(lowerBound(seen, budget.slice(kBoundsShare * run.time_limit_seconds)), "bounds");
     if (start != nullptr) useStart(problem, *start, collector);
     end = relaxed && !problem.relaxedIsExact()
               ? searchByRelaxation(problem, seen, only, run, budget, collector)
               : runCourse(seen, only, run.time_limit_seconds, budget, collector);
+    if (only == nullptr && end.interrupted && !end.proven) findAnyPlan(problem, run, collector);
     // A rule run alone is shown as it is.
     if (only == nullptr && !run.robust) lessenIdleOf(problem, budget, collector);
     if (end.proven && collector.bestPlan() == nullptr) outcome.conflict = smallestConflict(seen, budget);

@@ -21,11 +21,12 @@ void RobustChoice::offer(const Plan& plan) {
   while (plans_.back().value > plans_.front().value * (1 + kClose)) plans_.pop_back();
 }
 
-Plan RobustChoice::take(const Problem& problem, std::uint64_t seed) {
+Plan RobustChoice::take(const Problem& problem, std::uint64_t seed, const std::function<bool()>& stopped) {
   const std::uint32_t samples = usualSamples(problem);
   std::size_t best = 0;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    plans_[i].noise = valueUnderNoise(problem, plans_[i], kUsualNoise, seed, samples);
+    plans_[i].noise = valueUnderNoise(problem, plans_[i], kUsualNoise, seed, samples, stopped);
+    if (!plans_[i].noise) break;
     if (plans_[i].noise->mean < plans_[best].noise->mean) best = i;
   }
   return std::move(plans_[best]);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "allot/plan.h"
@@ -20,8 +21,9 @@ class RobustChoice {
  public:
   // A valid, evaluated plan.
   void offer(const Plan& plan);
-  // The plan to take, with its noise report; at least one plan must have been offered.
-  Plan take(const Problem& problem, std::uint64_t seed);
+  // The plan to take, with its noise report; at least one plan must have been offered. Once `stopped`, plans
+  // of more value are not looked at any more, and the best of all may come without a report.
+  Plan take(const Problem& problem, std::uint64_t seed, const std::function<bool()>& stopped);
 
  private:
   std::vector<Plan> plans_;  // by increasing value

@@ -22,7 +22,9 @@ SolveResult pesto(const Problem& problem, const Budget& budget, Progress& progre
   PartJoiner joiner(problem, 1);
   joiner.begin(own);
   const std::vector<std::uint32_t> part = contractHeavyEdges(
-      problem.opCount(), edges, kPestoParts, [&](std::uint32_t a, std::uint32_t b) { return joiner(a, b); });
+      problem.opCount(), edges, kPestoParts, [&](std::uint32_t a, std::uint32_t b) { return joiner(a, b); },
+      [&] { return budget.stopped(); });
+  if (budget.stopped()) return {SolveEnd::kStopped, {}};
   const std::optional<Plan> plan = solveParts(problem, part, budget);
   if (plan) progress.plan(*plan, "pesto");
   return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, {}};

@@ -108,10 +108,8 @@ Plan PortSchedule::takePlan() {
   plan.modes = problem_.modes;
   plan.assignment.resize(problem_.opCount());
   for (std::size_t i = 0; i < problem_.opCount(); ++i) plan.assignment[i] = deviceOf(OpId(i));
-  for (PlanTransfer& transfer : transfers_) {
-    if (once_) transfer.consumers = consumersOn(problem_, transfer.tensor, transfer.to, plan.assignment);
-  }
   plan.transfers = std::move(transfers_);
+  if (once_) listConsumers(problem_, plan.assignment, plan.transfers);
   plan.start = std::move(start_);
   plan.end = std::move(end_);
   return plan;

@@ -40,7 +40,7 @@ bool coarseAccepts(const Problem& problem) {
          problem.opCount() <= kMostOps;
 }
 
-std::vector<std::uint32_t> coarsen(const Problem& problem, std::size_t target) {
+std::vector<std::uint32_t> coarsen(const Problem& problem, std::size_t target, const Budget& budget) {
   const std::size_t n = problem.opCount();
   UnionFind fused(n);
   for (const FusedGroup& group : findFusedGroups(problem.graph, fusionRules(problem.modes.fuse))) {
@@ -57,7 +57,8 @@ std::vector<std::uint32_t> coarsen(const Problem& problem, std::size_t target) {
   joiner.begin(part);
   compose(part, contractChains(countOf(part), transferEdges(problem, part), join));
   joiner.begin(part);
-  compose(part, contractHeavyEdges(countOf(part), transferEdges(problem, part), target, join));
+  compose(part, contractHeavyEdges(countOf(part), transferEdges(problem, part), target, join,
+                                   [&] { return budget.stopped(); }));
   return part;
 }
 
@@ -77,7 +78,8 @@ std::optional<Plan> solveParts(const Problem& problem, const std::vector<std::ui
 }
 
 SolveResult solveCoarse(const Problem& problem, const Budget& budget, Progress& progress) {
-  const std::vector<std::uint32_t> part = coarsen(problem, kCoarseParts);
+  const std::vector<std::uint32_t> part = coarsen(problem, kCoarseParts, budget);
+  if (budget.stopped()) return {SolveEnd::kStopped, ""};
   const Budget first = budget.slice(budget.remainingSeconds() * kShareOfParts);
   const std::optional<Plan> rough = solveParts(problem, part, first);
   if (!rough) return {budget.stopped() ? SolveEnd::kStopped : SolveEnd::kFinished, ""};

@@ -18,8 +18,9 @@ inline constexpr std::size_t kCoarseParts = 200;
 bool coarseAccepts(const Problem& problem);
 SolveResult solveCoarse(const Problem& problem, const Budget& budget, Progress& progress);
 
-// By op: its part after joining fused groups and chains, then heavy edges until `target` parts.
-std::vector<std::uint32_t> coarsen(const Problem& problem, std::size_t target);
+// By op: its part after joining fused groups and chains, then heavy edges until `target` parts or the
+// end of the budget.
+std::vector<std::uint32_t> coarsen(const Problem& problem, std::size_t target, const Budget& budget);
 
 // The best plan of the parts that the list schedulers and annealing find, as decisions on the whole graph;
 // absent when there is none.

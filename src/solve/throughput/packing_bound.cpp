@@ -179,7 +179,7 @@ PackingBoundReport PackingBounder::run(BoundBy by) {
   if (n == 0 || n > kMaxItems || known_.upper <= 0) return report_;
   // Threads are there when the first sweep begins.
   if (by == BoundBy::kPrices && n > kFewItems) crew_.start();
-  order_ = sweepOrder(model_);
+  order_ = sweepOrder(model_, budget_);
   report_.peak_open = order_.peak_open;
   for (const Pool& pool : model_.pools) counts_.push_back(static_cast<double>(pool.devices.size()));
   for (const std::vector<double>* costs : {&model_.send, &model_.receive}) {

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
+#include <queue>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -16,6 +20,10 @@ namespace {
 constexpr std::size_t kMinStarts = 2, kMaxStarts = 24, kItemsOfAllStarts = 6000;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxCost = 60;  // exponent at which a layer counts as hopeless
+// Looks at items in nets, until which alike nets are counted once: about a second. A look at an item's nets
+// costs more.
+constexpr double kMaxWork = 3e8, kWorkPerNet = 8;
+constexpr double kWorkBetweenPolls = 1e5;
 
 struct Growth {
   SweepOrder order;
@@ -82,81 +90,171 @@ class OpenSets {
 // How open nets are counted.
 enum class Count : std::uint8_t { kNets, kSets };
 
-// Gives up as soon as the cost is no less than `limit`.
-Growth growFrom(const PipelineModel& model, std::uint32_t start, Count count, double limit) {
-  const std::size_t n = model.itemCount();
-  Growth grown;
-  std::vector<std::uint32_t> left(model.netCount());  // items of the net still to come
-  std::vector<std::uint8_t> open(model.netCount(), 0), placed(n, 0);
-  std::vector<std::uint32_t> opened_at(model.netCount(), 0);
-  for (std::size_t e = 0; e < left.size(); ++e)
-    left[e] = static_cast<std::uint32_t>(model.net_items[e].size());
-  std::vector<std::uint32_t> frontier;  // open nets
-  OpenSets sets(model);
-  std::uint32_t next_start = 0;
-  std::uint32_t item = start;
-  std::vector<std::uint32_t> stamp(n, 0);
-  for (std::uint32_t step = 1; step <= n; ++step) {
-    placed[item] = 1;
-    grown.order.items.push_back(item);
-    if (count == Count::kSets) sets.place(item, left);
-    for (const std::uint32_t e : model.item_nets[item]) {
-      if (!open[e]) {
-        open[e] = 1;
-        opened_at[e] = step;
-        frontier.push_back(e);
-      }
-      --left[e];
+// The next item of an order: of the items of open nets the one that changes the count the least; on a tie the
+// one whose first net has been open for longest, then the one that stands first in it. An item comes into the
+// queue again whenever its change becomes less, which happens twice for each of its nets at most.
+class Candidates {
+ public:
+  explicit Candidates(const PipelineModel& model)
+      : change_(model.itemCount(), 0), first_(model.itemCount(), kNone), placed_(model.itemCount(), 0) {
+    for (std::size_t e = 0; e < model.netCount(); ++e) {
+      const auto items = model.net_items[e];
+      for (const std::uint32_t v : items) change_[v] += items.size() > 1 ? 1 : 0;
     }
-    std::erase_if(frontier, [&](std::uint32_t e) { return left[e] == 0; });
-    const std::size_t opened = count == Count::kSets ? sets.count() : frontier.size();
-    grown.order.peak_open = std::max(grown.order.peak_open, static_cast<std::uint32_t>(opened));
-    grown.cost += std::ldexp(1.0, static_cast<int>(std::min(opened, kMaxCost)));
-    if (grown.cost >= limit) {
-      grown.cost = kInfinity;
-      break;
-    }
-    if (step == n) break;
-    int best = 0;
-    std::uint32_t best_age = 0;
-    bool found = false;
-    for (const std::uint32_t e : frontier) {
-      for (const std::uint32_t v : model.net_items[e]) {
-        if (placed[v] || stamp[v] == step) continue;
-        stamp[v] = step;
-        int change = 0;
-        if (count == Count::kSets) {
-          change = sets.change(v, left);
-        } else {
-          for (const std::uint32_t f : model.item_nets[v]) {
-            if (!open[f]) ++change;
-            if (left[f] == 1) --change;
-          }
-        }
-        const bool better = !found || change < best || (change == best && opened_at[e] < best_age);
-        if (!better) continue;
-        found = true;
-        best = change;
-        best_age = opened_at[e];
-        item = v;
-      }
-    }
-    if (found) continue;
-    while (placed[next_start]) ++next_start;
-    item = next_start;
   }
-  return grown;
-}
+
+  bool placed(std::uint32_t item) const { return placed_[item] != 0; }
+  void place(std::uint32_t item) { placed_[item] = 1; }
+  // It would open one net less, or close one more.
+  void lower(std::uint32_t item) {
+    --change_[item];
+    if (!placed_[item] && first_[item] != kNone) push(item);
+  }
+  // The item is in an open net; nets come in the order in which they open, items in that of the net.
+  void meet(std::uint32_t item) {
+    if (first_[item] != kNone) return;
+    first_[item] = met_++;
+    if (!placed_[item]) push(item);
+  }
+  // Absent where no open net has an item left.
+  std::optional<std::uint32_t> next() {
+    for (; !queue_.empty(); queue_.pop()) {
+      const auto [change, first, item] = queue_.top();
+      if (!placed_[item] && change == change_[item]) return item;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  using Entry = std::tuple<std::int32_t, std::uint32_t, std::uint32_t>;  // change, when first met, item
+  std::vector<std::int32_t> change_;
+  std::vector<std::uint32_t> first_;
+  std::vector<std::uint8_t> placed_;
+  std::uint32_t met_ = 0;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
+
+  void push(std::uint32_t item) { queue_.emplace(change_[item], first_[item], item); }
+};
+
+class Grower {
+ public:
+  Grower(const PipelineModel& model, const Budget& budget) : model_(model), budget_(budget) {}
+
+  // Gives up as soon as the cost is no less than `limit`, the work is done that may be, or the time is up.
+  Growth from(std::uint32_t start, Count count, double limit) {
+    const std::size_t n = model_.itemCount();
+    begin();
+    Candidates candidates(model_);
+    OpenSets sets(model_);
+    Growth grown;
+    std::uint32_t next_start = 0, item = start;
+    for (std::uint32_t step = 1; step <= n; ++step) {
+      candidates.place(item);
+      grown.order.items.push_back(item);
+      if (count == Count::kSets) sets.place(item, left_);
+      enter(item, step, candidates);
+      const std::size_t opened = count == Count::kSets ? sets.count() : open_nets_;
+      grown.order.peak_open = std::max(grown.order.peak_open, static_cast<std::uint32_t>(opened));
+      grown.cost += std::ldexp(1.0, static_cast<int>(std::min(opened, kMaxCost)));
+      if (grown.cost >= limit || work_ > kMaxWork || stopped()) {
+        grown.cost = kInfinity;
+        break;
+      }
+      if (step == n) break;
+      const std::optional<std::uint32_t> best =
+          count == Count::kSets ? bestOfSets(sets, candidates, step) : candidates.next();
+      while (!best && candidates.placed(next_start)) ++next_start;
+      item = best.value_or(next_start);
+    }
+    return grown;
+  }
+
+ private:
+  const PipelineModel& model_;
+  const Budget& budget_;
+  double work_ = 0, polled_ = 0;  // of counting sets, of everything at the last look at the clock
+  double passed_ = 0;
+  std::vector<std::uint32_t> left_;  // items of the net still to come
+  std::vector<std::uint8_t> open_;
+  std::vector<std::uint32_t> opened_at_, frontier_, stamp_;  // frontier: nets that opened, some closed again
+  std::size_t open_nets_ = 0;
+
+  void begin() {
+    left_.clear();
+    for (std::size_t e = 0; e < model_.netCount(); ++e)
+      left_.push_back(static_cast<std::uint32_t>(model_.net_items[e].size()));
+    open_.assign(model_.netCount(), 0);
+    opened_at_.assign(model_.netCount(), 0);
+    frontier_.clear();
+    stamp_.assign(model_.itemCount(), 0);
+    open_nets_ = 0;
+  }
+
+  bool stopped() {
+    if (passed_ + work_ < polled_ + kWorkBetweenPolls) return false;
+    polled_ = passed_ + work_;
+    return budget_.stopped();
+  }
+
+  // What the item does to its nets.
+  void enter(std::uint32_t item, std::uint32_t step, Candidates& candidates) {
+    for (const std::uint32_t e : model_.item_nets[item]) {
+      const auto items = model_.net_items[e];
+      if (!open_[e]) {
+        open_[e] = 1;
+        opened_at_[e] = step;
+        frontier_.push_back(e);
+        ++open_nets_;
+        passed_ += static_cast<double>(items.size());
+        for (const std::uint32_t v : items) {
+          candidates.lower(v);
+          candidates.meet(v);
+        }
+      }
+      --left_[e];
+      if (left_[e] == 0) --open_nets_;
+      if (left_[e] != 1) continue;
+      const auto last =
+          std::find_if(items.begin(), items.end(), [&](std::uint32_t v) { return !candidates.placed(v); });
+      candidates.lower(*last);
+    }
+  }
+
+  std::optional<std::uint32_t> bestOfSets(OpenSets& sets, const Candidates& candidates, std::uint32_t step) {
+    std::erase_if(frontier_, [&](std::uint32_t e) { return left_[e] == 0; });
+    std::optional<std::uint32_t> best;
+    int best_change = 0;
+    std::uint32_t best_age = 0;
+    for (const std::uint32_t e : frontier_) {
+      work_ += static_cast<double>(model_.net_items[e].size());
+      for (const std::uint32_t v : model_.net_items[e]) {
+        if (candidates.placed(v) || stamp_[v] == step) continue;
+        stamp_[v] = step;
+        work_ += kWorkPerNet * static_cast<double>(model_.item_nets[v].size());
+        const int change = sets.change(v, left_);
+        const bool better =
+            !best || change < best_change || (change == best_change && opened_at_[e] < best_age);
+        if (!better) continue;
+        best = v;
+        best_change = change;
+        best_age = opened_at_[e];
+      }
+    }
+    return best;
+  }
+};
 
 }  // namespace
 
-SweepOrder sweepOrder(const PipelineModel& model) {
+SweepOrder sweepOrder(const PipelineModel& model, const Budget& budget) {
   const std::size_t n = model.itemCount();
   const std::size_t starts = std::min(n, std::clamp(kItemsOfAllStarts / (n + 1), kMinStarts, kMaxStarts));
+  Grower grower(model, budget);
   const auto grow = [&](Count count, double limit) {
     Growth best{.order = {}, .cost = limit};
-    for (std::size_t s = 0; s < starts; ++s) {
-      Growth grown = growFrom(model, static_cast<std::uint32_t>(s * n / starts), count, best.cost);
+    for (std::size_t s = 0; s < starts && !budget.stopped(); ++s) {
+      Growth grown = grower.from(static_cast<std::uint32_t>(s * n / starts), count, best.cost);
       if (grown.cost < best.cost) best = std::move(grown);
     }
     return best;
@@ -164,7 +262,12 @@ SweepOrder sweepOrder(const PipelineModel& model) {
   const Growth by_nets = grow(Count::kNets, kInfinity);
   // Counting sets finds orders around items of many nets, but is easily led astray elsewhere.
   const Growth by_sets = grow(Count::kSets, by_nets.cost / 2);
-  return (by_sets.order.items.empty() ? by_nets : by_sets).order;
+  SweepOrder order = (by_sets.order.items.empty() ? by_nets : by_sets).order;
+  if (order.items.size() == n) return order;
+  order.items.resize(n);
+  std::iota(order.items.begin(), order.items.end(), 0u);
+  order.peak_open = static_cast<std::uint32_t>(model.netCount());
+  return order;
 }
 
 }  // namespace allot
