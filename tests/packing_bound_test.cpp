@@ -137,7 +137,7 @@ TEST(PackingBound, SweepFindsTheBestSet) {
     const std::size_t width = seed % 3 == 0 ? 2 : 1000;
     const double limit = seed % 4 == 0 ? 1e9 : 6;
     for (std::size_t k = 0; k < model.poolCount(); ++k) {
-      const PriceDiagram diagram(model, k, order.items, limit, width);
+      const PriceDiagram diagram(model, k, order.items, limit, width, Budget({}, nullptr));
       PriceSweep sweep(diagram);
       std::uint32_t total = 0;
       for (const std::uint32_t p : prize) total += p;

@@ -23,12 +23,30 @@ Csr<std::uint32_t> transposed(const Csr<std::uint32_t>& rows, std::size_t column
   return out;
 }
 
-Contraction contract(std::size_t parts, std::vector<PartEdge> edges) {
-  std::erase_if(edges, [](const PartEdge& e) { return e.from == e.to; });
-  const auto less = [](const PartEdge& a, const PartEdge& b) {
+namespace {
+
+// By tail, then by head, in linear time.
+template <class Edge>
+void sortByEnds(std::size_t nodes, std::vector<Edge>& edges) {
+  const auto less = [](const Edge& a, const Edge& b) {
     return std::tie(a.from, a.to) < std::tie(b.from, b.to);
   };
-  if (!std::is_sorted(edges.begin(), edges.end(), less)) std::sort(edges.begin(), edges.end(), less);
+  if (std::is_sorted(edges.begin(), edges.end(), less)) return;
+  std::vector<Edge> sorted(edges.size());
+  for (const auto end : {&Edge::to, &Edge::from}) {
+    std::vector<std::uint32_t> next(nodes + 1, 0);
+    for (const Edge& edge : edges) ++next[edge.*end + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    for (const Edge& edge : edges) sorted[next[edge.*end]++] = edge;
+    edges.swap(sorted);
+  }
+}
+
+}  // namespace
+
+Contraction contract(std::size_t parts, std::vector<PartEdge> edges) {
+  std::erase_if(edges, [](const PartEdge& e) { return e.from == e.to; });
+  sortByEnds(parts, edges);
   edges.erase(
       std::unique(edges.begin(), edges.end(),
                   [](const PartEdge& a, const PartEdge& b) { return a.from == b.from && a.to == b.to; }),
@@ -86,19 +104,6 @@ std::vector<std::uint32_t> partsOf(UnionFind& sets, std::size_t nodes) {
     part[i] = root == i ? count++ : part[root];
   }
   return part;
-}
-
-// By tail, then by head, in linear time.
-template <class Edge>
-void sortByEnds(std::size_t nodes, std::vector<Edge>& edges) {
-  std::vector<Edge> sorted(edges.size());
-  for (const auto end : {&Edge::to, &Edge::from}) {
-    std::vector<std::uint32_t> next(nodes + 1, 0);
-    for (const Edge& edge : edges) ++next[edge.*end + 1];
-    std::partial_sum(next.begin(), next.end(), next.begin());
-    for (const Edge& edge : edges) sorted[next[edge.*end]++] = edge;
-    edges.swap(sorted);
-  }
 }
 
 // Joins pairs of nodes in rounds (contraction.h says when).

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "evaluate/sweep.h"
+
 namespace allot {
 
 ScheduleModel::ScheduleModel(const Problem& source)
@@ -121,17 +123,17 @@ Plan planOf(const ScheduleModel& model, const Schedule& schedule) {
   for (const NetTransfer& transfer : schedule.transfers) {
     const TensorId tensor = model.net_tensor[transfer.net];
     if (model.problem->isOrder(tensor)) continue;
-    PlanTransfer listed{tensor,
-                        {},
-                        DeviceId(schedule.device[model.net_producer[transfer.net]]),
-                        DeviceId(transfer.to),
-                        transfer.start,
-                        transfer.end};
-    for (const std::uint32_t consumer : model.net_consumers[transfer.net]) {
-      if (schedule.device[consumer] == transfer.to) listed.consumers.push_back(model.op_id[consumer]);
-    }
-    plan.transfers.push_back(std::move(listed));
+    // Its only consumer, where each has a transfer of its own.
+    const OpId consumer = model.op_id[model.net_consumers[transfer.net].front()];
+    plan.transfers.push_back({tensor,
+                              {consumer},
+                              DeviceId(schedule.device[model.net_producer[transfer.net]]),
+                              DeviceId(transfer.to),
+                              transfer.start,
+                              transfer.end});
   }
+  if (model.problem->modes.send == Send::kOnce)
+    listConsumers(*model.problem, plan.assignment, plan.transfers);
   return plan;
 }
 

@@ -52,8 +52,9 @@ SolveResult solveLocalSearch(const Problem& problem, const Budget& budget, Progr
                       : isCallsModel(problem)             ? annealCalls
                                                           : annealSchedule;
   std::vector<ChainResult> results(kChains);
-  parallelFor(kChains, budget.threads,
-              [&](std::size_t chain) { results[chain] = anneal(problem, budget, start, chain); });
+  parallelFor(kChains, budget.threads, [&](std::size_t chain) {
+    if (!budget.stopped()) results[chain] = anneal(problem, budget, start, chain);
+  });
   // By value, the earlier chain on a tie: the same report for any number of threads.
   std::stable_sort(results.begin(), results.end(),
                    [](const ChainResult& a, const ChainResult& b) { return a.value < b.value; });

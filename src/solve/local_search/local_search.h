@@ -39,7 +39,7 @@ inline constexpr std::size_t kChains = 4;
 
 // Best decisions of one chain; value = infinity when it found nothing better.
 struct ChainResult {
-  double value;
+  double value = std::numeric_limits<double>::infinity();
   Plan decisions;
 };
 

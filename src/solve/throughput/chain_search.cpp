@@ -219,22 +219,20 @@ void ChainSearch::sumNeeds() {
       }
     }
   }
-  std::vector<std::uint32_t> stack;
-  std::vector<std::uint32_t> seen(n, UINT32_MAX);
-  for (std::uint32_t x = 0; x < n; ++x) {
+  // What needs x comes before it in the forward graph.
+  for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+    const std::uint32_t x = *it;
+    std::uint64_t* mine = needs_.data() + x * need_words_;
+    mine[x / 64] |= std::uint64_t{1} << (x % 64);
+    for (const std::uint32_t u : model_.before[x]) {
+      const std::uint64_t* theirs = needs_.data() + u * need_words_;
+      for (std::size_t w = 0; w < need_words_; ++w) mine[w] |= theirs[w];
+    }
     for (std::size_t y = 0; y < window_.size(); ++y) without_[x * kY + y] = window_.total(y);
-    // What needs x comes before it in the forward graph.
-    stack.assign(1, x);
-    seen[x] = x;
-    while (!stack.empty()) {
-      const std::uint32_t v = stack.back();
-      stack.pop_back();
-      for (std::size_t y = 0; y < window_.size(); ++y) without_[x * kY + y] -= window_.work(v, y);
-      needs_[x * need_words_ + v / 64] |= std::uint64_t{1} << (v % 64);
-      for (const std::uint32_t u : model_.before[v]) {
-        if (seen[u] == x) continue;
-        seen[u] = x;
-        stack.push_back(u);
+    for (std::size_t w = 0; w < need_words_; ++w) {
+      for (std::uint64_t bits = mine[w]; bits != 0; bits &= bits - 1) {
+        const auto v = static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+        for (std::size_t y = 0; y < window_.size(); ++y) without_[x * kY + y] -= window_.work(v, y);
       }
     }
   }
@@ -338,31 +336,58 @@ void ChainSearch::findRoots() {
 }
 
 void ChainSearch::findGifts() {
-  const std::size_t n = model_.itemCount(), pools = model_.poolCount();
+  const std::size_t n = model_.itemCount(), pools = model_.poolCount(), words = need_words_;
   most_added_ = model_.seconds;
   always_gift_.assign(n, 1);
+  const auto setBit = [words](std::vector<std::uint64_t>& rows, std::size_t row, std::uint32_t v) {
+    rows[row * words + v / 64] |= std::uint64_t{1} << (v % 64);
+  };
+  // By item: those that need it. By net with many ends: its ends.
+  std::vector<std::uint64_t> needed_by(n * words, 0), ends_of;
+  for (const std::uint32_t v : order_) {
+    for (const std::uint32_t w : model_.after[v]) {
+      setBit(needed_by, v, w);
+      for (std::size_t i = 0; i < words; ++i) needed_by[v * words + i] |= needed_by[w * words + i];
+    }
+  }
+  std::vector<std::size_t> row_of(model_.netCount(), 0);
+  for (std::size_t e = 0; e < model_.netCount(); ++e) {
+    if (model_.net_items[e].size() <= words) continue;
+    row_of[e] = ends_of.size() / words;
+    ends_of.resize(ends_of.size() + words, 0);
+    for (const std::uint32_t v : model_.net_items[e]) setBit(ends_of, row_of[e], v);
+  }
+  std::vector<double> saved(pools);
   for (std::uint32_t v = 0; v < n; ++v) {
-    for (std::size_t k = 0; k < pools; ++k) {
-      double nets = 0, saved = overlap_sum_ ? model_.time(v, k) : 0;
-      for (const std::uint32_t e : model_.item_nets[v]) {
-        const double send = model_.cost(e, k, true), receive = model_.cost(e, k, false);
-        nets += std::max(send, receive);
-        saved += leastSaved(e, v, send, receive);
+    for (std::size_t k = 0; k < pools; ++k) saved[k] = overlap_sum_ ? model_.time(v, k) : 0;
+    const std::uint64_t* later = needed_by.data() + v * words;
+    for (const std::uint32_t e : model_.item_nets[v]) {
+      const auto ends = model_.net_items[e];
+      // Ends that are placed by the time that v can be.
+      std::size_t settled = 0;
+      if (ends.size() <= words) {
+        for (const std::uint32_t w : ends) settled += later[w / 64] >> w % 64 & 1;
+      } else {
+        const std::uint64_t* bits = ends_of.data() + row_of[e] * words;
+        for (std::size_t i = 0; i < words; ++i)
+          settled += static_cast<std::size_t>(std::popcount(later[i] & bits[i]));
       }
-      most_added_[v * pools + k] += nets;
-      if (model_.runs(v, k) && saved < 0) always_gift_[v] = 0;
+      for (std::size_t k = 0; k < pools; ++k) {
+        const double send = model_.cost(e, k, true), receive = model_.cost(e, k, false);
+        most_added_[v * pools + k] += std::max(send, receive);
+        saved[k] += leastSaved(e, v, settled, send, receive);
+      }
+    }
+    for (std::size_t k = 0; k < pools; ++k) {
+      if (model_.runs(v, k) && saved[k] < 0) always_gift_[v] = 0;
     }
   }
 }
 
-double ChainSearch::leastSaved(std::uint32_t net, std::uint32_t v, double send, double receive) const {
-  const auto ends = model_.net_items[net];
+double ChainSearch::leastSaved(std::uint32_t net, std::uint32_t v, std::size_t settled, double send,
+                               double receive) const {
   const bool sends = model_.net_producer[net] == v;
-  // Ends that are placed by the time that v can be.
-  const auto settled = static_cast<std::size_t>(std::count_if(ends.begin(), ends.end(), [&](std::uint32_t w) {
-    return w != v && (needs_[w * need_words_ + v / 64] >> v % 64 & 1) != 0;
-  }));
-  if (settled + 1 == ends.size()) return sends ? send : receive;
+  if (settled + 1 == model_.net_items[net].size()) return sends ? send : receive;
   if (settled == 0) return -std::max(send, receive);
   return sends ? -std::max(0.0, receive - send) : 0;
 }

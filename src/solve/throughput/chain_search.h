@@ -171,7 +171,8 @@ class ChainSearch {
   void findRoots();
   void findGifts();
   // The least that the stage of v saves for the net, whatever the stages are, when v goes to a later one.
-  double leastSaved(std::uint32_t net, std::uint32_t v, double send, double receive) const;
+  double leastSaved(std::uint32_t net, std::uint32_t v, std::size_t settled, double send,
+                    double receive) const;
   void sumChains();
   const double* chainSums(std::size_t chain, std::uint32_t held) const {
     return &chain_sums_[chain][held * figures_];

@@ -188,7 +188,7 @@ PackingBoundReport PackingBounder::run(BoundBy by) {
   const bool known = known_.upper < kInfinity;
   high_ = known ? known_.upper : firstLoad(model_, counts_);
   for (int doubling = 0; doubling < kMaxDoublings && !stopped(); ++doubling) {
-    build(high_);
+    if (!build(high_)) break;
     report_.item_bound = itemBound();
     raise(report_.item_bound);
     if (by == BoundBy::kPrices) makeSweepers();

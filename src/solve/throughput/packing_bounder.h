@@ -102,7 +102,8 @@ class PackingBounder {
     if (listener_.bound) listener_.bound(bound);
   }
   bool stopped() const;
-  void build(double limit);
+  // False when the time was up.
+  bool build(double limit);
   void makeSweepers();
   double itemBound() const;
   double loadOf(std::size_t pool, std::span<const std::uint32_t> items) const;

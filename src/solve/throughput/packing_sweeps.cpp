@@ -44,7 +44,7 @@ double PackingBounder::loadOf(std::size_t pool, std::span<const std::uint32_t> i
   return load;
 }
 
-void PackingBounder::build(double limit) {
+bool PackingBounder::build(double limit) {
   limit_ = limit * (1 + kPackingRounding);
   diagrams_.clear();
   report_.nodes = 0;
@@ -52,14 +52,16 @@ void PackingBounder::build(double limit) {
       std::max<std::size_t>(16, std::min(kMaxWidth, kMaxNodes / (model_.itemCount() + 1)));
   std::vector<std::optional<PriceDiagram>> made(model_.poolCount());
   const WalkCrew::Task make = [&](std::size_t, std::size_t k, const WalkPart*) {
-    made[k].emplace(model_, k, order_.items, limit_, width);
+    made[k].emplace(model_, k, order_.items, limit_, width, budget_);
   };
   crew_.run(made.size(), make);
+  if (std::any_of(made.begin(), made.end(), [](const auto& diagram) { return diagram->cut; })) return false;
   for (auto& diagram : made) {
     diagrams_.push_back(std::move(*diagram));
     report_.nodes += diagrams_.back().nodeCount();
     report_.complete = report_.complete && diagrams_.back().complete;
   }
+  return true;
 }
 
 void PackingBounder::makeSweepers() {

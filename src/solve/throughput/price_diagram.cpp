@@ -123,7 +123,7 @@ class OpenNets {
 }  // namespace
 
 PriceDiagram::PriceDiagram(const PipelineModel& model, std::size_t pool, std::span<const std::uint32_t> order,
-                           double limit, std::size_t max_width)
+                           double limit, std::size_t max_width, const Budget& budget)
     : item(order.begin(), order.end()) {
   OpenNets nets(model, pool);
   std::vector<std::uint64_t> states{0}, next_states;
@@ -139,6 +139,10 @@ PriceDiagram::PriceDiagram(const PipelineModel& model, std::size_t pool, std::sp
     for (std::uint64_t& word : words) word &= ~mask;
   };
   for (const std::uint32_t v : item) {
+    if (budget.stopped()) {
+      cut = true;
+      return;
+    }
     while (!nets.enter(v)) forgetIn(states, nets.forgetCheapest());
     const bool may = model.runs(v, pool) && model.resident[v] <= model.pools[pool].memory;
     const std::uint32_t begin = layer_begin.back();

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "allot/solve.h"
 #include "solve/throughput/pipeline_model.h"
 
 namespace allot {
@@ -28,8 +29,9 @@ struct PriceArc {
 class PriceDiagram {
  public:
   PriceDiagram(const PipelineModel& model, std::size_t pool, std::span<const std::uint32_t> order,
-               double limit, std::size_t max_width);
+               double limit, std::size_t max_width, const Budget& budget);
 
+  bool cut = false;  // the time was up: of no use
   bool complete = true;
   std::vector<std::uint32_t> item;                // by layer
   std::vector<std::uint32_t> layer_begin;         // layers + 1 entries and the end: nodes of layer i
