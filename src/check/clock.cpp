@@ -69,10 +69,9 @@ double Clock::longestTransfers() const {
   for (std::size_t t = 0; t < problem_.firstOrderTensor(); ++t) {
     const std::int32_t matrix = problem_.tensor_matrix[t];
     const double single = tensor_seconds_[t];
-    const double longest = matrix >= 0 ? of_matrix[static_cast<std::size_t>(matrix)]
-                           : !std::isnan(single)
-                               ? single
-                               : slow.seconds(1, static_cast<double>(problem_.graph.tensor_bytes[t]));
+    const double longest = matrix >= 0           ? of_matrix[static_cast<std::size_t>(matrix)]
+                           : !std::isnan(single) ? single
+                                                 : slow.seconds(problem_.graph.tensor_bytes[t]);
     sum += longest * static_cast<double>(problem_.graph.consumers(TensorId(t)).size());
   }
   return sum;

@@ -10,8 +10,6 @@
 // Either takes 2 (r - 1) / r x W / bandwidth + 2 (r - 1) x latency over the slowest link between any two of
 // the devices, is not divided by replicas, is added after the overlap rule, and belongs to the rest under
 // `max-parts`. W has no optimiser's factor.
-#include <map>
-
 #include "check/parts.h"
 
 namespace allot {
@@ -75,35 +73,30 @@ void addCommunication(const CheckContext& context, const StageView& stages, std:
   }
 }
 
-// The links over which some devices exchange weights.
-struct Exchange {
-  std::size_t devices = 0;
-  SlowLinks links;
-};
-
-Exchange exchangeAmong(const Problem& problem, std::span<const DeviceId> devices) {
-  Exchange exchange{devices.size(), {}};
+// Time in which these devices bring their copies of the weights together.
+double syncSeconds(const Problem& problem, std::span<const DeviceId> devices, std::int64_t weight_bytes) {
+  const double r = static_cast<double>(devices.size());
+  double slowest = 0;
   for (const DeviceId a : devices) {
     for (const DeviceId b : devices) {
-      if (a != b) exchange.links.add(problem.pairLink(a, b));
+      if (a == b) continue;
+      const Link* link = problem.pairLink(a, b);
+      if (link == nullptr && weight_bytes == 0) continue;
+      if (link == nullptr) return std::numeric_limits<double>::infinity();
+      const double bytes = 2 * (r - 1) / r * static_cast<double>(weight_bytes);
+      slowest =
+          std::max(slowest, bytes / link->bandwidth_bytes_per_second + 2 * (r - 1) * link->latency_seconds);
     }
   }
-  exchange.links.settle();
-  return exchange;
-}
-
-double syncSeconds(const Exchange& exchange, std::int64_t weight_bytes) {
-  if (exchange.links.missing() && weight_bytes > 0) return std::numeric_limits<double>::infinity();
-  const double r = static_cast<double>(exchange.devices);
-  return exchange.links.seconds(2 * (r - 1), 2 * (r - 1) / r * static_cast<double>(weight_bytes));
+  return slowest;
 }
 
 // Counts each block in the weights of the stages that read it, then adds both kinds of sync.
 void addSync(const CheckContext& context, const StageView& stages, std::vector<StageLoad>& loads) {
   const OpGraph& graph = context.problem.graph;
   const bool training = std::any_of(loads.begin(), loads.end(), [](const StageLoad& l) { return l.trains; });
-  std::map<std::vector<std::uint32_t>, Exchange> exchange_of;  // by the stages that read a block
   std::vector<std::uint32_t> readers;
+  std::vector<DeviceId> devices;
   for (std::size_t b = 0; b < graph.block_bytes.size(); ++b) {
     readers.clear();
     for (const OpId op : graph.block_readers[b]) readers.push_back(stages.of_op[op.index()]);
@@ -111,19 +104,15 @@ void addSync(const CheckContext& context, const StageView& stages, std::vector<S
     readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
     for (const std::uint32_t stage : readers) loads[stage].weight_bytes += graph.block_bytes[b];
     if (!training || readers.size() < 2) continue;
-    const auto [found, fresh] = exchange_of.try_emplace(readers);
-    if (fresh) {
-      std::vector<DeviceId> devices;
-      for (const std::uint32_t s : readers)
-        devices.insert(devices.end(), stages.devices[s].begin(), stages.devices[s].end());
-      found->second = exchangeAmong(context.problem, devices);
-    }
-    const double seconds = syncSeconds(found->second, graph.block_bytes[b]);
+    devices.clear();
+    for (const std::uint32_t stage : readers)
+      devices.insert(devices.end(), stages.devices[stage].begin(), stages.devices[stage].end());
+    const double seconds = syncSeconds(context.problem, devices, graph.block_bytes[b]);
     for (const std::uint32_t stage : readers) loads[stage].sync += seconds;
   }
   for (std::size_t s = 0; s < stages.count(); ++s) {
     if (stages.devices[s].size() < 2 || !loads[s].trains) continue;
-    loads[s].sync += syncSeconds(exchangeAmong(context.problem, stages.devices[s]), loads[s].weight_bytes);
+    loads[s].sync += syncSeconds(context.problem, stages.devices[s], loads[s].weight_bytes);
   }
 }
 

@@ -12,10 +12,7 @@ namespace allot {
 class SlowLinks {
  public:
   void add(const Link* link) {  // nullptr: a pair without one
-    if (link == nullptr)
-      missing_ = true;
-    else
-      links_.push_back({link->latency_seconds, link->bandwidth_bytes_per_second});
+    if (link != nullptr) links_.push_back({link->latency_seconds, link->bandwidth_bytes_per_second});
   }
 
   // Keeps a link only where none has both its latency or more and its bandwidth or less.
@@ -33,11 +30,11 @@ class SlowLinks {
     });
   }
 
-  bool missing() const { return missing_; }
-  // Most seconds of `messages` latencies and `bytes` on one of the links; 0 without links.
-  double seconds(double messages, double bytes) const {
+  // Most that so many bytes take on one of the links; 0 without links.
+  double seconds(std::int64_t bytes) const {
     double most = 0;
-    for (const Speed& link : links_) most = std::max(most, messages * link.latency + bytes / link.bandwidth);
+    for (const Speed& link : links_)
+      most = std::max(most, link.latency + static_cast<double>(bytes) / link.bandwidth);
     return most;
   }
 
@@ -46,7 +43,6 @@ class SlowLinks {
     double latency, bandwidth;
   };
   std::vector<Speed> links_;
-  bool missing_ = false;
 };
 
 }  // namespace allot
