@@ -224,7 +224,7 @@ double naiveBytes(const Case& c, std::size_t s) {
   while (c.plan.modes.in_flight &&
          samples * static_cast<double>(stage.devices.size()) < static_cast<double>(c.plan.stages.size() - s))
     ++samples;
-  return placed + std::ceil(weights * c.plan.modes.optimizer_factor) + most + received +
+  return placed + weights * c.plan.modes.optimizer_factor + most + received +
          (samples - 1) * stash;
 }
 

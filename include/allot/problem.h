@@ -99,8 +99,9 @@ class Problem {
   // Whole bytes an op adds at least to a device that holds it, its share of the blocks it reads included:
   // sums of these never exceed what `residentBytes(ops)` says of all ops of a device. What searches add up.
   double residentBytes(OpId op) const { return least_resident_[op.index()]; }
-  // Bytes these ops hold on one device for as long as they are placed, each block once.
-  double residentBytes(std::span<const OpId> ops) const;
+  // Bytes these ops hold on one device for as long as they are placed, each block once, and `more` besides.
+  // Whole numbers are added up first, so that every sum of the same parts is the same.
+  double residentBytes(std::span<const OpId> ops, std::int64_t more = 0) const;
   // The same of one op, blocks whole: sums of these are never too small.
   double residentBytesAlone(OpId op) const { return residentBytes(std::span(&op, 1)); }
   // Whether sums of residentBytes(op) are exact for every set of whole units.

@@ -1,8 +1,8 @@
 // Bytes that ops hold for as long as they are placed, and the limits of devices.
 //
 // Sizes are whole numbers and sums of them exact. Weights times the optimiser's factor are multiplied once,
-// for all weights of a device, and rounded up to a whole byte. A limit is memory x (1 - headroom) in doubles
-// and compared exactly, as far as a double holds single bytes (8 PiB).
+// for all weights of a device, and added to the sum of whole numbers. A limit is memory x (1 - headroom) in
+// doubles and compared exactly, as far as a double holds single bytes (8 PiB).
 #include "base/units.h"
 #include "check/parts.h"
 
@@ -81,7 +81,7 @@ std::vector<Held> residentOf(const CheckContext& context, std::size_t parts,
     }
   }
   for (std::size_t p = 0; p < parts; ++p)
-    held[p].weights = std::ceil(static_cast<double>(weights[p]) * context.modes().optimizer_factor);
+    held[p].weights = static_cast<double>(weights[p]) * context.modes().optimizer_factor;
   return held;
 }
 

@@ -55,7 +55,7 @@ struct Figures {
   double tolerance_seconds = 0;                             // of devices' times, besides the relative one
 };
 
-// What a device holds where it holds most, in whole bytes; a part of a byte counts as one.
+// What a device holds where it holds most, by what it holds it for.
 struct Held {
   std::int64_t placed = 0;                  // memory and activations of ops
   double weights = 0;                       // with the optimiser's factor, each block once
@@ -65,8 +65,7 @@ struct Held {
   OpId at;                                  // invalid where nothing changes with time
 
   double bytes() const {
-    return static_cast<double>(placed) + weights + static_cast<double>(tensors) +
-           static_cast<double>(workspace) + static_cast<double>(arriving) + in_flight;
+    return static_cast<double>(placed + tensors + workspace + arriving) + weights + in_flight;
   }
 };
 

@@ -39,14 +39,20 @@ void holdInputs(const Problem& problem, const Plan& plan, Hold&& hold) {
   }
 }
 
-}  // namespace
-
-std::vector<double> residentBytesByDevice(const Problem& problem, std::span<const DeviceId> assignment) {
+// Resident bytes by device, each block of weights once, and `more` besides.
+std::vector<double> bytesByDevice(const Problem& problem, std::span<const DeviceId> assignment,
+                                  std::span<const std::int64_t> more) {
   std::vector<std::vector<OpId>> ops(problem.deviceCount());
   for (std::size_t i = 0; i < problem.opCount(); ++i) ops[assignment[i].index()].emplace_back(i);
   std::vector<double> bytes;
-  for (const auto& held : ops) bytes.push_back(problem.residentBytes(held));
+  for (std::size_t d = 0; d < ops.size(); ++d) bytes.push_back(problem.residentBytes(ops[d], more[d]));
   return bytes;
+}
+
+}  // namespace
+
+std::vector<double> residentBytesByDevice(const Problem& problem, std::span<const DeviceId> assignment) {
+  return bytesByDevice(problem, assignment, std::vector<std::int64_t>(problem.deviceCount(), 0));
 }
 
 std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
@@ -93,7 +99,7 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
     hold(on, plan.start[producer.index()], until, graph.tensor_bytes[t]);
   }
   holdInputs(problem, plan, hold);
-  std::vector<double> peak = residentBytesByDevice(problem, plan.assignment);
+  std::vector<std::int64_t> peak(problem.deviceCount(), 0);
   for (std::size_t d = 0; d < changes.size(); ++d) {
     std::sort(changes[d].begin(), changes[d].end(), [](const Change& a, const Change& b) {
       return a.time != b.time ? a.time < b.time : a.bytes < b.bytes;
@@ -103,9 +109,9 @@ std::vector<double> livePeaks(const Problem& problem, const Plan& plan) {
       live += change.bytes;
       most = std::max(most, live);
     }
-    peak[d] += static_cast<double>(most);
+    peak[d] = most;
   }
-  return peak;
+  return bytesByDevice(problem, plan.assignment, peak);
 }
 
 }  // namespace allot

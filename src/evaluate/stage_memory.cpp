@@ -113,13 +113,12 @@ double stashBytes(const Problem& problem, const PlanStage& stage) {
 }
 
 std::vector<double> stageMemory(const Problem& problem, std::span<const PlanStage> stages) {
-  std::vector<double> memory;
-  for (const PlanStage& stage : stages) memory.push_back(problem.residentBytes(std::span(stage.ops)));
   const bool live = problem.liveMemory();
-  if (live) {
-    const std::vector<std::int64_t> peaks = StageWalk(problem, stages).peaks();
-    for (std::size_t s = 0; s < stages.size(); ++s) memory[s] += static_cast<double>(peaks[s]);
-  }
+  std::vector<std::int64_t> peaks(stages.size(), 0);
+  if (live) peaks = StageWalk(problem, stages).peaks();
+  std::vector<double> memory;
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    memory.push_back(problem.residentBytes(stages[s].ops, peaks[s]));
   if (!problem.modes.in_flight) return memory;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const double replicas = static_cast<double>(stages[s].devices.size());

@@ -45,8 +45,8 @@ void Problem::findLeastResident() {
   }
 }
 
-double Problem::residentBytes(std::span<const OpId> ops) const {
-  std::int64_t held = 0, weights = 0;
+double Problem::residentBytes(std::span<const OpId> ops, std::int64_t more) const {
+  std::int64_t held = more, weights = 0;
   std::vector<BlockId> blocks;
   for (const OpId op : ops) {
     const std::size_t i = op.index();
@@ -57,8 +57,7 @@ double Problem::residentBytes(std::span<const OpId> ops) const {
   std::sort(blocks.begin(), blocks.end());
   blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
   for (const BlockId block : blocks) weights += graph.block_bytes[block.index()];
-  // A part of a byte counts as one.
-  return static_cast<double>(held) + std::ceil(static_cast<double>(weights) * modes.optimizer_factor);
+  return static_cast<double>(held) + static_cast<double>(weights) * modes.optimizer_factor;
 }
 
 bool Problem::relaxedIsExact() const {
