@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <deque>
+#include <sstream>
 
 #include "allot/options.h"
 #include "allot/version.h"
@@ -118,8 +119,9 @@ std::optional<int> parseArguments(int argc, char** argv, Arguments& arguments) {
   app.set_version_flag("--version", fmt::format("allot {} ({})", ALLOT_VERSION, ALLOT_GIT_HASH));
   app.footer(
       "Try `allot demo`, then `allot plan --help`.\n"
-      "Exit codes: 0 solved to the requested gap, 2 usage, 3 unreadable or invalid input, 4 infeasible,\n"
-      "5 limit reached with a plan, 6 limit reached without one, 7 mismatch, 1 internal error.");
+      "Exit codes: 0 done, with a plan where one was asked for, 2 usage, 3 unreadable or invalid input,\n"
+      "4 infeasible, 5 a plan, but stopped by the user or short of the gap under --strict, 6 no plan found,\n"
+      "7 mismatch, 1 internal error.");
   Values values(optionTable().size());
   for (const Verb& verb : verbs()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
@@ -144,7 +146,10 @@ std::optional<int> parseArguments(int argc, char** argv, Arguments& arguments) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {
-    return app.exit(done);
+    std::ostringstream text;
+    app.exit(done, text, text);
+    const auto printed = print(text.str());
+    return printed ? kExitOk : printError(printed.error());
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "allot" : "allot " + chosen.front()->get_name();

@@ -23,7 +23,7 @@ struct Arguments {
       times;
   std::vector<std::string> set, pin, forbid, together, dim;
   bool merge_edges = false, json = false, quiet = false, verbose = false, options_doc = false;
-  bool table = false, prove = false, man_page = false, measure = false;
+  bool table = false, prove = false, strict = false, man_page = false, measure = false;
 };
 
 // Families of options a verb takes.
@@ -44,6 +44,7 @@ enum Family : unsigned {
   kProve = 8192,
   kDevices = 16384,  // options of `allot devices`
   kEvents = 32768,
+  kStrict = 65536,
 };
 
 struct Verb {

@@ -32,7 +32,7 @@ int exitCodeOf(ErrorCode code) {
     case ErrorCode::kInfeasible:
       return kExitInfeasible;
     case ErrorCode::kNoPlan:
-      return kExitLimitWithoutPlan;
+      return kExitNoPlan;
     case ErrorCode::kMismatch:
       return kExitMismatch;
     case ErrorCode::kInternal:
@@ -41,9 +41,12 @@ int exitCodeOf(ErrorCode code) {
   return kExitInternal;
 }
 
+void note(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 int printError(const Error& error) {
-  const std::string line = error.text() + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  note(error.text() + "\n");
   return exitCodeOf(error.code);
 }
 
@@ -53,11 +56,11 @@ void printWarnings(const Arguments& arguments, const std::string& file, const Wa
   std::size_t shown = 0;
   for (const std::string& warning : warnings) {
     if (shown == kShown && !arguments.verbose) {
-      fmt::print(stderr, "allot: warning: {}: and {} more; -v shows them\n", file, warnings.size() - shown);
+      note(fmt::format("allot: warning: {}: and {} more; -v shows them\n", file, warnings.size() - shown));
       return;
     }
     const Error line{ErrorCode::kBadInput, "allot: warning", file, warning, ""};  // keeps it to one line
-    fmt::print(stderr, "{}\n", line.text());
+    note(fmt::format("{}\n", line.text()));
     ++shown;
   }
 }

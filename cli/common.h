@@ -23,14 +23,16 @@ enum ExitCode : int {
   kExitUsage = 2,
   kExitBadInput = 3,
   kExitInfeasible = 4,
-  kExitLimitWithPlan = 5,
-  kExitLimitWithoutPlan = 6,
+  kExitCutShort = 5,  // a plan, but the user ended the search, or the gap asked for under --strict is not met
+  kExitNoPlan = 6,
   kExitMismatch = 7,
 };
 
 int exitCodeOf(ErrorCode code);
 // One line on standard error; returns the exit code that belongs to it.
 int printError(const Error& error);
+// Text on standard error, as it is; lost where nobody can read it.
+void note(std::string_view text);
 
 inline tl::unexpected<Error> usageError(std::string where, std::string message, std::string remedy) {
   return fail({ErrorCode::kUsage, {}, std::move(where), std::move(message), std::move(remedy)});

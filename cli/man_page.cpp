@@ -71,9 +71,12 @@ std::string manPage() {
     text += entry(fmt::format("--{}", spec.name),
                   spec.value_name.empty() ? "" : valueOf(spec.value_name, spec.choices), spec.help);
   text +=
-      ".SH EXIT STATUS\n.TP\n0\nsolved to the requested gap\n.TP\n1\ninternal error\n.TP\n2\nwrong "
-      "usage\n.TP\n3\nunreadable or invalid input\n.TP\n4\nno plan can exist\n.TP\n5\nlimit reached, a plan "
-      "was found\n.TP\n6\nlimit reached, no plan was found\n.TP\n7\na check, run or export disagrees with "
+      ".SH EXIT STATUS\n.TP\n0\ndone; of a search: a plan was found, whatever its gap\n.TP\n1\ninternal "
+      "error\n.TP\n2\nwrong "
+      "usage\n.TP\n3\nunreadable or invalid input\n.TP\n4\nno plan can exist\n.TP\n5\na plan was found, "
+      "but the user stopped the search, or \\-\\-strict and the gap asked for is not reached\n.TP\n6\nthe "
+      "search "
+      "ended without a plan\n.TP\n7\na check, run or export disagrees with "
       "the "
       "plan\n.SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nno colours and no bold text\n";
   return text;

@@ -11,6 +11,13 @@
 namespace allot::cli {
 namespace {
 
+// What kept a search from its end; a proven plan lacks nothing.
+std::string_view cutShortBy(const Plan& plan, bool stopped) {
+  if (plan.status == Status::kOptimal) return "";
+  if (stopped) return " (stopped by the user)";
+  return plan.time_limited ? " (stopped at the limit)" : "";
+}
+
 DeviceId busiest(const Plan& plan) {
   std::size_t best = 0;
   for (std::size_t d = 1; d < plan.devices.size(); ++d) {
@@ -51,14 +58,14 @@ std::string timesText(std::string_view costs) {
   return costs == "given" ? std::string() : fmt::format("times       {}\n", costs);
 }
 
-std::string planSummary(const Problem& problem, const Plan& plan) {
+std::string planSummary(const Problem& problem, const Plan& plan, bool stopped) {
   const Goal goal = problem.goal();
   std::string text =
       fmt::format("{}  {}\n", heading(fmt::format("{:<10}", name(goal))), valueText(goal, plan.value));
   text += fmt::format("bound       {} (gap {})\n", secondsText(plan.bound), percentText(plan.gap()));
   text += fmt::format("status      {}, found by {} in {}{}\n", name(plan.status),
                       plan.solver.empty() ? "-" : plan.solver, secondsText(plan.seconds),
-                      plan.time_limited ? " (stopped at the limit)" : "");
+                      cutShortBy(plan, stopped));
   if (goal == Goal::kCompletion && !plan.end.empty())
     text += fmt::format("idle        {} on the devices used\n", secondsText(idleSeconds(problem, plan)));
   if (!plan.proof.empty()) text += fmt::format("proof       {}\n", plan.proof);

@@ -42,7 +42,8 @@ Result<int> prove(const Arguments& arguments, const PlannedTask& task, std::stri
                                                  secondsText(again.bound),
                                                  percentText(1 - again.bound / task.plan.value))));
   }
-  return again.proved ? kExitOk : kExitLimitWithPlan;
+  const bool cut_short = arguments.strict || catchStopSignals();
+  return again.proved || !cut_short ? kExitOk : kExitCutShort;
 }
 
 // With --start and --max-moves: how many ops the plan moves.
@@ -87,7 +88,7 @@ Result<int> checkPlan(const Arguments& arguments) {
     if (!arguments.verbose) break;
   }
   if (!arguments.verbose && report.violations.size() > 1 && !arguments.quiet) {
-    fmt::print(stderr, "{}: and {} more; -v shows them\n", file, report.violations.size() - 1);
+    note(fmt::format("{}: and {} more; -v shows them\n", file, report.violations.size() - 1));
   }
   return kExitMismatch;
 }

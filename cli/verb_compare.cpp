@@ -129,7 +129,7 @@ Result<int> compare(const Arguments& arguments) {
   for (const std::string& name : names) {
     if (stop && any) break;
     if (progressWanted(arguments))
-      fmt::print(stderr, "\r\033[K{} of {}: {}", rows.size() + (start ? 0 : 1), names.size(), name);
+      note(fmt::format("\r\033[K{} of {}: {}", rows.size() + (start ? 0 : 1), names.size(), name));
     run.solver = name == kPortfolio ? "" : name;
     // Only the portfolio starts from it: the others show what they do by themselves.
     const bool from_start = start && name == kPortfolio;
@@ -145,17 +145,19 @@ Result<int> compare(const Arguments& arguments) {
     }
     rows.push_back({name, std::move(outcome.plan)});
   }
-  if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K");
+  if (progressWanted(arguments)) note("\r\033[K");
+  const std::string file = displayName(arguments.inputs.front());
+  const Error nothing = noPlanError(file, task.problem, run, rows.back().plan, stop);
   if (arguments.json) {
     ALLOT_CHECK(print(rowsJson(task.problem, rows)));
   } else {
     ALLOT_CHECK(print(timesText(task.problem.costs) + rowsText(std::move(rows), arguments.verbose)));
   }
-  if (any) return kExitOk;
-  for (const std::string& fact : conflict.facts) {
-    printError({ErrorCode::kInfeasible, displayName(arguments.inputs.front()), "infeasible", fact, ""});
-  }
-  return infeasible ? kExitInfeasible : kExitLimitWithoutPlan;
+  if (any) return stop ? kExitCutShort : kExitOk;
+  for (const std::string& fact : conflict.facts)
+    printError({ErrorCode::kInfeasible, file, "infeasible", fact, ""});
+  if (infeasible) return kExitInfeasible;
+  return printError(nothing);
 }
 
 }  // namespace

@@ -154,9 +154,9 @@ Result<int> demo(const Arguments& arguments) {
       modes.goal = goal;
       ALLOT_CHECK(problem.setModes(modes));
       if (progressWanted(arguments))
-        fmt::print(stderr, "\r\033[K{}: planning for {} ...", problem.name, name(goal));
+        note(fmt::format("\r\033[K{}: planning for {} ...", problem.name, name(goal)));
       ALLOT_TRY(const std::vector<Row> rows, race(problem, options.run, stop));
-      if (progressWanted(arguments)) fmt::print(stderr, "\r\033[K");
+      if (progressWanted(arguments)) note("\r\033[K");
       text += raceText(goal, rows);
       raceJson(goal, rows, out);
       if (reported || arguments.quiet) continue;

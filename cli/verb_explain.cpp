@@ -300,7 +300,7 @@ Result<int> explainPlan(const Arguments& arguments) {
   const Evaluation evaluation = evaluate(problem, task.plan);
   for (const std::string& violation : evaluation.violations) {
     if (!arguments.quiet)
-      fmt::print(stderr, "allot: warning: {}: {}\n", displayName(arguments.inputs.back()), violation);
+      note(fmt::format("allot: warning: {}: {}\n", displayName(arguments.inputs.back()), violation));
     if (!arguments.verbose) break;
   }
   const Explanation explanation = explain(problem, evaluation.plan, request);

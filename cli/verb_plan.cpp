@@ -31,7 +31,7 @@ class ProgressPrinter {
  public:
   explicit ProgressPrinter(bool wanted) : wanted_(wanted) {}
   ~ProgressPrinter() {
-    if (shown_) std::fputs("\r\033[K", stderr);
+    if (shown_) note("\r\033[K");
   }
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
@@ -40,9 +40,9 @@ class ProgressPrinter {
     if (!wanted_) return;
     const bool any = std::isfinite(line.value);
     const double gap = any && line.value > 0 ? (line.value - line.bound) / line.value : 0;
-    fmt::print(stderr, "\r\033[K{:.1f} s  value {}  bound {}  gap {}  {}", line.seconds,
-               any ? secondsText(line.value) : "-", secondsText(line.bound), any ? percentText(gap) : "-",
-               line.solver);
+    note(fmt::format("\r\033[K{:.1f} s  value {}  bound {}  gap {}  {}", line.seconds,
+                     any ? secondsText(line.value) : "-", secondsText(line.bound),
+                     any ? percentText(gap) : "-", line.solver));
     std::fflush(stderr);
     shown_ = true;
   }
@@ -52,16 +52,17 @@ class ProgressPrinter {
   bool shown_ = false;
 };
 
-int exitCodeOf(const Plan& plan, double wanted_gap) {
+// A plan is a plan whatever its gap; under `strict` it must have the gap that was asked for.
+int exitCodeOf(const Plan& plan, double wanted_gap, bool strict) {
   switch (plan.status) {
     case Status::kOptimal:
       return kExitOk;
     case Status::kFeasible:
-      return plan.gap() <= wanted_gap ? kExitOk : kExitLimitWithPlan;
+      return plan.gap() > wanted_gap && (strict || stop_flag) ? kExitCutShort : kExitOk;
     case Status::kInfeasible:
       return kExitInfeasible;
     case Status::kNoPlan:
-      return kExitLimitWithoutPlan;
+      return kExitNoPlan;
     case Status::kBadInput:
       return kExitBadInput;
     case Status::kInternalError:
@@ -70,7 +71,8 @@ int exitCodeOf(const Plan& plan, double wanted_gap) {
   return kExitInternal;
 }
 
-void printFailure(const Arguments& arguments, const SolveOutcome& outcome) {
+void printFailure(const Arguments& arguments, const Problem& problem, const RunOptions& run,
+                  const SolveOutcome& outcome) {
   const std::string file = displayName(arguments.inputs.front());
   if (outcome.plan.status == Status::kInfeasible) {
     for (const std::string& fact : outcome.conflict.facts) {
@@ -79,8 +81,7 @@ void printFailure(const Arguments& arguments, const SolveOutcome& outcome) {
     if (outcome.conflict.facts.empty())
       printError({ErrorCode::kInfeasible, file, "infeasible", "every placement was ruled out", ""});
   } else {
-    printError({ErrorCode::kNoPlan, file, "", "no plan was found within the limit",
-                "raise --time-limit or relax constraints"});
+    printError(noPlanError(file, problem, run, outcome.plan, stop_flag));
   }
 }
 
@@ -178,7 +179,7 @@ Result<int> plan(const Arguments& arguments) {
   if (good && limited)
     document = withMember(std::move(document), "moves",
                           movesJson(problem, *start, outcome.plan, run.max_moves, curve));
-  if (!good) printFailure(arguments, outcome);
+  if (!good) printFailure(arguments, problem, run, outcome);
   if (good && !arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, document));
   std::optional<CompositionTable> table;
   if (arguments.table) {
@@ -187,11 +188,17 @@ Result<int> plan(const Arguments& arguments) {
   if (arguments.json && !(good && arguments.output == "-")) {
     ALLOT_CHECK(print(table ? withMember(std::move(document), "table", compositionJson(*table)) : document));
   } else if (good && !arguments.json && !arguments.quiet && arguments.output != "-") {
-    ALLOT_CHECK(print(planSummary(problem, outcome.plan) + fmt::format("\nmethod: {}\n", outcome.method)));
+    ALLOT_CHECK(
+        print(planSummary(problem, outcome.plan, stop_flag) + fmt::format("\nmethod: {}\n", outcome.method)));
     if (limited) ALLOT_CHECK(print("\n" + movesText(*start, outcome.plan, curve)));
     if (table) ALLOT_CHECK(print("\n" + compositionText(*table)));
   }
-  return exitCodeOf(outcome.plan, run.gap);
+  const int code = exitCodeOf(outcome.plan, run.gap, arguments.strict);
+  if (code == kExitCutShort && arguments.strict)
+    printWarnings(arguments, displayName(arguments.inputs.front()),
+                  {fmt::format("the gap is {}, above the {} asked for (--strict)",
+                               percentText(outcome.plan.gap()), percentText(run.gap))});
+  return code;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::vector<Verb> makeVerbs() {
        1,
        0,
        {},
-       kPlanned | kOutput | kStart | kTable,
+       kPlanned | kOutput | kStart | kTable | kStrict,
        "plan problem.json --goal throughput\nplan problem.json --goal latency --gap 1% --time-limit 30 -o "
        "plan.json\n"
        "plan graph.json --cluster rig.yaml --goal latency --pin 'embed*=cpu0' --together 'head.*' --json",
@@ -37,7 +37,7 @@ std::vector<Verb> makeVerbs() {
        2,
        0,
        {},
-       kPlanned | kProve | kStart,
+       kPlanned | kProve | kStart | kStrict,
        "check problem.json plan.json\ncheck problem.json plan.json --prove --time-limit 30",
        runCheck},
       {"compare",
@@ -186,6 +186,8 @@ std::vector<CommandOption> makeOptions() {
        &A::together);
   flag("table", 0, "throughput: also print the best value of every smaller cluster", kTable, &A::table);
   flag("prove", 0, "prove the value of a small problem again, by another method", kProve, &A::prove);
+  flag("strict", 0, "exit with 5 where the gap asked for is not reached, or --prove does not prove", kStrict,
+       &A::strict);
   text("start", 0, "PLAN", "a plan or a split to start the search from", kStart, &A::start);
   text("noise", 0, "SHARE", "also value the plan with op times off by this much, for example 10%", kNoise,
        &A::noise);
