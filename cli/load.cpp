@@ -245,6 +245,7 @@ Result<PlannedTask> loadPlannedTask(const Arguments& arguments) {
   Options options{plan.modes, {}};
   ALLOT_CHECK(adoptOptions(arguments, options, problem));
   plan.modes = problem.modes;
+  plan.costs = problem.costs;  // its times are those of the problem, whatever the file says
   return PlannedTask{std::move(problem), std::move(options), std::move(plan)};
 }
 

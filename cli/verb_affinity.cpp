@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "common.h"
 #include "report/affinity.h"
+#include "summary.h"
 
 namespace allot::cli {
 namespace {
@@ -19,6 +20,7 @@ std::string affinityJson(const Problem& problem, const SpeedupTable& table,
                          const std::vector<Affinity>& pairs, const std::vector<Affinity>& chosen) {
   JsonWriter out;
   out.beginObject()
+      .field("costs", problem.costs)
       .field("reference", problem.cluster.classes[table.reference.index()].name)
       .field("accelerated", problem.cluster.classes[table.accelerated.index()].name);
   out.key("models").beginArray();
@@ -86,7 +88,7 @@ Result<int> affinity(const Arguments& arguments) {
   const std::vector<Affinity> pairs = affinities(table->models);
   const std::vector<Affinity> chosen = coPlacement(pairs);
   ALLOT_CHECK(print(arguments.json ? affinityJson(task.problem, *table, pairs, chosen)
-                                   : affinityText(*table, pairs, chosen)));
+                                   : timesText(task.problem.costs) + affinityText(*table, pairs, chosen)));
   return kExitOk;
 }
 

@@ -72,7 +72,12 @@ Result<int> checkPlan(const Arguments& arguments) {
   CheckReport report = check(task.problem, task.plan);
   ALLOT_CHECK(addMoves(arguments, task, report));
   JsonWriter out;
-  out.beginObject().field("ok", report.ok()).field("value", report.value).key("violations").beginArray();
+  out.beginObject()
+      .field("ok", report.ok())
+      .field("value", report.value)
+      .field("costs", task.problem.costs)
+      .key("violations")
+      .beginArray();
   for (const std::string& violation : report.violations) out.value(violation);
   out.endArray().endObject();
   const bool goes_on = report.ok() && arguments.prove;

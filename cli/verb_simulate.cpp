@@ -31,7 +31,6 @@ Result<Evaluation> valued(const PlannedTask& task, const std::string& file) {
   plan.curve.clear();
   plan.seconds = 0;
   plan.time_limited = false;
-  plan.costs = task.problem.costs;
   if (evaluation.valid() && plan.gap() <= kOptimalGap) plan.status = Status::kOptimal;
   if (!evaluation.valid()) return evaluation;
   const CheckReport report = check(task.problem, plan);
@@ -130,6 +129,7 @@ std::string replayJson(const Problem& problem, const OnlineEngine& engine, const
                        const ReplayFigures& figures) {
   JsonWriter out;
   out.beginObject().field("value", figures.value).field("response", figures.response);
+  out.field("costs", problem.costs);
   out.key("jobs").beginArray();
   for (std::size_t j = 0; j < engine.jobCount(); ++j) {
     const JobReport job = engine.job(JobId(j));
@@ -162,6 +162,7 @@ std::string replayText(const Problem& problem, const OnlineEngine& engine, const
                                  valueText(Goal::kCompletion, figures.value));
   text +=
       fmt::format("response    {} from arrival to completion, weighted sum\n", secondsText(figures.response));
+  text += timesText(problem.costs);
   text += fmt::format("jobs        {} finished, {} left, {} not finished\n", figures.finished, figures.left,
                       figures.open);
   text += fmt::format("re-plans    {}: median {}, 99 of 100 within {}, longest {}\n", engine.replans().size(),

@@ -114,7 +114,7 @@ export function settings(report) {
     ["Found by", plan.solver || "–"],
     ["Proof", plan.proof || "none"],
     ["Seed", String(plan.seed)],
-    ["Search took", `${secondsText(plan.seconds, 3)}${plan.time_limited ? ", stopped by its time limit" : ""}`],
+    ["Search took", `${secondsText(plan.seconds, 3)}${plan.time_limited && plan.status !== "optimal" ? ", stopped by its time limit" : ""}`],
   ];
   const classes = report.classes.map((cls) => [cls.name, cls.kind, cls.launch > 0 ? secondsText(cls.launch, 3) : "–", cls.catalogue || "–"]);
   return section(
@@ -131,7 +131,9 @@ export function settings(report) {
 function costsText(report) {
   const { costs } = report.plan;
   if (!costs || costs === "given") return "given: the problem's file says what each op takes; nothing was estimated here";
+  const estimated = /estimat|predict|roofline/i.test(costs);
+  if (estimated && /measured|given/i.test(costs)) return `${costs}: some times were calculated from what devices can do at best, not measured`;
   if (/measured/i.test(costs)) return `${costs}: times were measured on devices`;
-  if (/estimat|predict|roofline/i.test(costs)) return `${costs}: times were calculated from what devices can do at best, not measured`;
+  if (estimated) return `${costs}: times were calculated from what devices can do at best, not measured`;
   return costs;
 }

@@ -111,7 +111,7 @@ export function summary(report) {
       el(
         "div",
         {},
-        el("p", { class: "row", vars: "margin-bottom:10px" }, statusPill(report), el("span", { class: `pill${/measured/i.test(plan.costs) ? " good" : /estimat|predict|roofline/i.test(plan.costs) ? " warn" : ""}` }, `costs ${plan.costs || "given"}`)),
+        el("p", { class: "row", vars: "margin-bottom:10px" }, statusPill(report), el("span", { class: `pill${/estimat|predict|roofline/i.test(plan.costs) ? " warn" : /measured/i.test(plan.costs) ? " good" : ""}` }, `costs ${plan.costs || "given"}`)),
         el("p", { class: "big" }, secondsText(plan.value), el("small", {}, per)),
         el("p", { class: "sentence muted" }, sentence),
       ),

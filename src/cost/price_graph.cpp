@@ -7,6 +7,7 @@
 #include "allot/catalogue.h"
 #include "allot/cost.h"
 #include "allot/problem.h"
+#include "cost/provenance.h"
 #include "cost/roofline.h"
 
 namespace allot {
@@ -203,8 +204,11 @@ std::string provenanceText(const CostReport& report, const Cluster& cluster, con
     parts.push_back(parts.empty() ? std::string("given") : fmt::format("{} times given", report.given));
   std::size_t unknown = 0;
   for (const auto& [type, count] : report.unpriced) unknown += count;
-  if (unknown > 0) parts.push_back(fmt::format("{} ops of unknown cost priced by their traffic", unknown));
-  return parts.empty() ? std::string("given") : fmt::format("{}", fmt::join(parts, ", "));
+  // They are counted where they were estimated only.
+  if (unknown > 0)
+    parts.front().insert(parts.front().size() - 1,
+                         fmt::format("; {} ops of unknown cost priced by their traffic", unknown));
+  return joinProvenance(parts);
 }
 
 }  // namespace allot

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "allot/formats.h"
+#include "cost/provenance.h"
 
 namespace allot {
 namespace {
@@ -73,6 +74,9 @@ Result<Problem> joinModels(std::vector<Problem> problems) {
   all.cluster = problems.front().cluster;
   all.modes = problems.front().modes;
   all.modes.goal = Goal::kCompletion;
+  std::vector<std::string> costs;
+  for (const Problem& one : problems) costs.push_back(one.costs);
+  all.costs = joinProvenance(costs);
   std::vector<std::string> used;
   for (const Problem& one : problems) {
     if (!sameCluster(all.cluster, one.cluster)) {

@@ -119,7 +119,7 @@ Result<Problem> chainProblem(std::vector<OpChain> chains, std::string name, cons
                              const TypeSpeedups& types, const Cluster* cluster, Warnings& warnings) {
   Problem problem;
   problem.name = std::move(name);
-  problem.costs = "measured";
+  problem.costs = fmt::format("measured ({})", problem.name);
   problem.cluster = cluster != nullptr ? *cluster : cpuAndGpu();
   problem.modes.goal = Goal::kCompletion;
   const std::vector<std::optional<bool>> on_gpu = gpuClasses(problem.cluster);

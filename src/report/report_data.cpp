@@ -88,7 +88,7 @@ class DataWriter {
     out_.field("value", plan_.value).field("bound", plan_.bound).field("gap", plan_.gap());
     out_.field("solver", plan_.solver).field("proof", plan_.proof).field("seed", plan_.seed);
     out_.field("seconds", plan_.seconds).field("time_limited", plan_.time_limited);
-    out_.field("costs", plan_.costs.empty() ? problem_.costs : plan_.costs);
+    out_.field("costs", problem_.costs);
     if (plan_.noise) {
       out_.key("noise").beginObject().field("share", plan_.noise->share).field("mean", plan_.noise->mean);
       out_.field("p95", plan_.noise->p95).endObject();
