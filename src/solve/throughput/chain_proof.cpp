@@ -1,6 +1,8 @@
 #include "solve/throughput/chain_proof.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace allot {
@@ -11,17 +13,32 @@ constexpr double kFirstStep = 0.01;
 // Passes that find some chain are fast, each begins below the last one's; after so many the best one is asked
 // for.
 constexpr int kMostDecisions = 8;
+// Longer times, as a multiple of what the devices of a stage can be given, are no longer told apart.
+constexpr double kFarAbove = 100;
 
 }  // namespace
 
 ChainProof::ChainProof(const PipelineModel& model, std::vector<std::uint32_t> counts, const Budget& budget)
-    : model_(model), budget_(budget), search_(model, std::move(counts)), crew_(std::max(1u, budget.threads)) {
+    : model_(model),
+      budget_(budget),
+      counts_(std::move(counts)),
+      limited_(model),
+      limit_(std::numeric_limits<double>::infinity()),
+      search_(std::make_unique<ChainSearch>(limited_, counts_)),
+      crew_(std::max(1u, budget.threads)),
+      work_bound_(search_->workBound()) {
   double sum = std::accumulate(model.send.begin(), model.send.end(), 0.0) +
                std::accumulate(model.receive.begin(), model.receive.end(), 0.0);
   for (const double seconds : model.seconds) sum += seconds < kCannotRun ? seconds : 0;
+  for (const std::vector<double>* times : {&model.send, &model.receive, &model.seconds}) {
+    for (const double seconds : *times) longest_ = std::max(longest_, seconds < kCannotRun ? seconds : 0);
+  }
   const double weights = std::accumulate(model.weights.begin(), model.weights.end(), 0.0);
   double sync = 0;
-  for (const StageOption& option : search_.options()) sync = std::max(sync, option.sync(weights));
+  for (const StageOption& option : search_->options()) {
+    sync = std::max(sync, option.sync(weights));
+    most_replicas_ = std::max<double>(most_replicas_, option.replicas);
+  }
   // Twice, because max-parts adds two loads.
   worst_load_ = 2 * (sum + sync) + 1;
 }
@@ -66,10 +83,21 @@ ChainProof::Pass ChainProof::close(double lower, double upper, std::uint64_t max
 }
 
 ChainOutcome ChainProof::pass(const ChainLimits& limits) {
-  ChainOutcome outcome = search_.run(limits, budget_, crew_);
+  limitFor(std::max(limits.cutoff, limits.forward_cutoff));
+  ChainOutcome outcome = search_->run(limits, budget_, crew_);
   pairs_ += outcome.pairs;
   ideals_ = std::max(ideals_, outcome.ideals);
   return outcome;
+}
+
+void ChainProof::limitFor(double cutoff) {
+  // A load of this, shared by all replicas there can be, is too much.
+  const double least = most_replicas_ * cutoff;
+  if (least <= limit_ && std::min(limit_, longest_) <= kFarAbove * least) return;
+  limited_ = model_;
+  limit_ = std::sqrt(kFarAbove) * least;
+  limited_.limitTimes(limit_);
+  search_ = std::make_unique<ChainSearch>(limited_, counts_);
 }
 
 void ChainProof::keep(ChainOutcome&& outcome, double value) {
@@ -84,7 +112,7 @@ Plan ChainProof::plan() const {
   std::vector<DeviceId> device_of_item(model_.itemCount());
   std::vector<std::size_t> taken(model_.poolCount(), 0);
   for (const ChainStage& stage : stages_) {
-    const StageOption& option = search_.options()[stage.option];
+    const StageOption& option = search_->options()[stage.option];
     PlanStage& made = plan.stages.emplace_back();
     const auto take = [&](std::size_t k) {
       for (std::uint32_t r = 0; r < option.taken[k]; ++r)

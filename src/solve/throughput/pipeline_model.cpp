@@ -277,6 +277,12 @@ bool PipelineModel::memoryNeverBinds() const {
   return std::all_of(pools.begin(), pools.end(), [&](const Pool& pool) { return most <= pool.memory; });
 }
 
+void PipelineModel::limitTimes(double most) {
+  for (double& time : seconds) time = time < most ? time : kCannotRun;
+  for (double& cost : send) cost = std::min(cost, most);
+  for (double& cost : receive) cost = std::min(cost, most);
+}
+
 void PipelineModel::joinFreeItems(bool chain) {
   if (!memoryNeverBinds()) return;
   const std::size_t k = poolCount();

@@ -74,6 +74,10 @@ class PipelineModel {
   // Whether every device could hold everything, all samples in flight included.
   bool memoryNeverBinds() const;
 
+  // For values below `most` alone: items that take longer on a device may not run there, and nets cost no
+  // more than that. No load below it changes, and none falls below it.
+  void limitTimes(double most);
+
   // Joins items that cost nothing to the only item they are tied to, where that cannot change the best value:
   // memory cannot bind, the joined item may run wherever its partner may, and every net that it ends in ends
   // in its partner too. `chain`: its partner must also be its only neighbour in the forward graph.
