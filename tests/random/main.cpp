@@ -82,13 +82,22 @@ class Run {
     if (!call_.solver.empty()) question.solver = call_.solver;
     const Verdict verdict = judge(tiny, question);
     ++count_[static_cast<std::size_t>(verdict.outcome)];
-    if (verdict.outcome == Outcome::kNoPlan && question.solver.empty() && question.work_limit == 0)
-      ++open_[verdict.optimum ? "portfolio without the plan that exists"
-                              : "portfolio without a proof that none exists"];
-    if (verdict.outcome == Outcome::kOpen && question.solver.empty() && question.work_limit == 0)
-      ++open_[verdict.value > *verdict.optimum * (1 + 1e-9) ? "portfolio, not optimal"
-                                                            : "portfolio, optimal but not proven"];
+    if (question.solver.empty() && question.work_limit == 0) open(verdict, seed);
     if (verdict.outcome == Outcome::kWrong) report(tiny, question, verdict, seed);
+  }
+
+  // What the portfolio should have proven, and did not say anything wrong about.
+  void open(const Verdict& verdict, std::uint64_t seed) {
+    std::string what;
+    if (verdict.outcome == Outcome::kNoPlan)
+      what = verdict.optimum ? "portfolio without the plan that exists"
+                             : "portfolio without a proof that none exists";
+    else if (verdict.outcome == Outcome::kOpen)
+      what = verdict.value > *verdict.optimum * (1 + 1e-9) ? "portfolio, not optimal"
+                                                           : "portfolio, optimal but not proven";
+    else
+      return;
+    if (++open_[what] <= kMostWritten) fmt::print("seed {}: {}\n", seed, what);
   }
 
   void report(const Tiny& tiny, const Question& question, const Verdict& verdict, std::uint64_t seed) {

@@ -17,8 +17,14 @@ struct Hold {
   std::int64_t bytes;
 };
 
-bool overlap(double from, double to, double from2, double to2, double slack) {
-  return from < to2 - slack && from2 < to - slack;
+constexpr double kTolerance = 1e-9;  // of the larger
+
+bool before(double a, double b) {
+  return a < b - kTolerance * std::max(std::abs(a), std::abs(b));
+}
+
+bool overlap(double from, double to, double from2, double to2) {
+  return before(from, to2) && before(from2, to);
 }
 
 // An end that is not known yet lies anywhere later.
@@ -132,11 +138,11 @@ double memoryOf(const Rules& rules, const Schedule& schedule, int device) {
 }
 
 std::string wrongSchedule(const Rules& rules, const Schedule& s) {
-  double length = 0;
-  for (const double end : s.end) length = std::max(length, end);
-  const double slack = 1e-9 * length + 1e-12;
   const Modes& modes = rules.modes();
-  const auto near = [&](double a, double b) { return std::abs(a - b) <= slack; };
+  // It ends as long after its start as it takes.
+  const auto lasts = [](double start, double end, double seconds) {
+    return !before(end, start + seconds) && !before(start + seconds, end);
+  };
   for (const Ops unit : rules.units) {
     int device = -1;
     for (int i = 0; i < rules.ops; ++i) {
@@ -149,35 +155,35 @@ std::string wrongSchedule(const Rules& rules, const Schedule& s) {
   for (int i = 0; i < rules.ops; ++i) {
     const double release =
         *modes.goal == Goal::kCompletion ? rules.tiny.models[at(rules.tiny.ops[at(i)].model)].release : 0;
-    if (s.start[at(i)] < release - slack) return "an op before its release";
-    if (!near(s.end[at(i)] - s.start[at(i)], rules.seconds(i, s.device[at(i)])))
+    if (before(s.start[at(i)], release)) return "an op before its release";
+    if (!lasts(s.start[at(i)], s.end[at(i)], rules.seconds(i, s.device[at(i)])))
       return "an op of another length";
     for (int j = 0; j < i; ++j) {
       const int device = s.device[at(i)];
       if (s.device[at(j)] != device || rules.seconds(i, device) == 0 || rules.seconds(j, device) == 0)
         continue;
       const double launch = rules.launch(device);
-      if (overlap(s.start[at(i)], s.end[at(i)] + launch, s.start[at(j)], s.end[at(j)] + launch, slack))
+      if (overlap(s.start[at(i)], s.end[at(i)] + launch, s.start[at(j)], s.end[at(j)] + launch))
         return "two ops at once on one device";
     }
   }
   for (const auto& [first, then] : rules.edges) {
-    if (s.start[at(then)] < s.end[at(first)] - slack) return "an op before one it waits for";
+    if (before(s.start[at(then)], s.end[at(first)])) return "an op before one it waits for";
   }
   for (const Transfer& a : s.transfers) {
     const int producer = rules.tiny.tensors[at(a.tensor)].from;
-    if (a.start < s.end[at(producer)] - slack) return "a transfer before its tensor is there";
+    if (before(a.start, s.end[at(producer)])) return "a transfer before its tensor is there";
     const double seconds = rules.transfer(a.tensor, a.from, a.to);
-    if (!near(a.end - a.start, seconds)) return "a transfer of another length";
+    if (!lasts(a.start, a.end, seconds)) return "a transfer of another length";
     for (int i = 0; i < rules.ops; ++i) {
-      if (in(a.consumers, i) && s.start[at(i)] < a.end - slack) return "an op before its tensor arrives";
+      if (in(a.consumers, i) && before(s.start[at(i)], a.end)) return "an op before its tensor arrives";
     }
     if (modes.link_mode == LinkMode::kFree || seconds == 0) continue;
     for (const Transfer& b : s.transfers) {
       if (&a == &b || rules.transfer(b.tensor, b.from, b.to) == 0) continue;
       const bool half = modes.link_mode == LinkMode::kHalfDuplex;
       const bool port = a.from == b.from || a.to == b.to || (half && (a.from == b.to || a.to == b.from));
-      if (port && overlap(a.start, a.end, b.start, b.end, slack)) return "two transfers at once at one port";
+      if (port && overlap(a.start, a.end, b.start, b.end)) return "two transfers at once at one port";
     }
   }
   for (int d = 0; d < rules.devices; ++d) {

@@ -34,7 +34,7 @@ double livePeak(const Rules& rules, const Schedule& schedule, int device, double
 // Bytes on a device as the mode counts them.
 double memoryOf(const Rules& rules, const Schedule& schedule, int device);
 
-// "" = the schedule may run, within `tolerance` of its length.
+// "" = the schedule may run.
 std::string wrongSchedule(const Rules& rules, const Schedule& schedule);
 
 struct BestSchedule {
