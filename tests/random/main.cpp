@@ -7,6 +7,7 @@
 // wrong; each kind of wrong answer is cut down and written to DIR as a problem file with a line in
 // DIR/findings.txt. docs/testing.md
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <chrono>
@@ -82,52 +83,52 @@ class Run {
     if (!call_.solver.empty()) question.solver = call_.solver;
     const Verdict verdict = judge(tiny, question);
     ++count_[static_cast<std::size_t>(verdict.outcome)];
-    if (question.solver.empty() && question.work_limit == 0) open(verdict, seed);
-    if (verdict.outcome == Outcome::kWrong) report(tiny, question, verdict, seed);
+    if (verdict.outcome == Outcome::kWrong)
+      report(tiny, question, verdict, seed, wrong_);
+    else if (!unproven(verdict).empty() && question.solver.empty() && question.work_limit == 0)
+      report(tiny, question, verdict, seed, open_);
   }
 
-  // What the portfolio should have proven, and did not say anything wrong about.
-  void open(const Verdict& verdict, std::uint64_t seed) {
-    std::string what;
+  // What the portfolio should have found or proven, though it said nothing wrong.
+  static std::string unproven(const Verdict& verdict) {
     if (verdict.outcome == Outcome::kNoPlan)
-      what = verdict.optimum ? "portfolio without the plan that exists"
-                             : "portfolio without a proof that none exists";
-    else if (verdict.outcome == Outcome::kOpen)
-      what = verdict.value > *verdict.optimum * (1 + 1e-9) ? "portfolio, not optimal"
-                                                           : "portfolio, optimal but not proven";
-    else
-      return;
-    if (++open_[what] <= kMostWritten) fmt::print("seed {}: {}\n", seed, what);
+      return verdict.optimum ? "open-no-plan, though there is one" : "open-no-proof, that there is no plan";
+    if (verdict.outcome != Outcome::kOpen) return "";
+    return verdict.value > *verdict.optimum * (1 + 1e-9) ? "open-not-optimal" : "open-not-proven, optimal";
   }
 
-  void report(const Tiny& tiny, const Question& question, const Verdict& verdict, std::uint64_t seed) {
-    const std::string kind = fmt::format("{} {}", name(*tiny.modes.goal), verdict.kind);
-    const std::string asked =
-        fmt::format("{}{}{}", question.solver.empty() ? "portfolio" : question.solver,
-                    question.work_limit > 0 ? fmt::format(", work limit {}", question.work_limit) : "",
-                    question.most_moves >= 0 ? fmt::format(", max moves {}", question.most_moves) : "");
-    if (++wrong_[kind] > kMostWritten) return;
+  void report(const Tiny& tiny, const Question& question, const Verdict& verdict, std::uint64_t seed,
+              std::map<std::string, std::uint64_t>& list) {
+    const auto sort = [](const Verdict& v) { return v.outcome == Outcome::kWrong ? v.kind : unproven(v); };
+    const std::string what = sort(verdict);
+    const std::string kind = fmt::format("{} {}", name(*tiny.modes.goal), what);
+    const std::string asked = fmt::format(
+        "{}{}{}", question.solver.empty() ? "portfolio" : question.solver,
+        question.work_limit > 0 ? fmt::format(", work limit {}", question.work_limit) : "",
+        question.most_moves >= 0
+            ? fmt::format(", max moves {} from {}", question.most_moves, fmt::join(question.start, " "))
+            : "");
+    if (++list[kind] > kMostWritten) return;
     fmt::print("seed {}, {}: {}: {}\n", seed, asked, kind, verdict.text);
     std::fflush(stdout);
     if (call_.out.empty()) return;
     Verdict last = verdict;
-    const Tiny small = shrink(
-        tiny,
-        [&](const Tiny& candidate) {
-          if (question.most_moves >= 0 &&
-              (candidate.ops.size() != tiny.ops.size() || candidate.devices.size() != tiny.devices.size()))
-            return false;
-          const Verdict now = judge(candidate, question);
-          if (now.outcome != Outcome::kWrong || now.kind != verdict.kind) return false;
-          last = now;
-          return true;
-        },
-        20);
+    const auto still = [&](const Tiny& candidate) {
+      // The start names a device for each op.
+      if (question.most_moves >= 0 &&
+          (candidate.ops.size() != tiny.ops.size() || candidate.devices.size() != tiny.devices.size()))
+        return false;
+      const Verdict now = judge(candidate, question);
+      if (now.outcome != verdict.outcome || sort(now) != what) return false;
+      last = now;
+      return true;
+    };
+    const Tiny small = shrink(tiny, still, 20);
     std::filesystem::create_directories(call_.out);
-    const std::string file = fmt::format("{}-{}.json", verdict.kind.substr(0, verdict.kind.find(',')), seed);
+    const std::string file = fmt::format("{}-{}.json", what.substr(0, what.find(',')), seed);
     std::ofstream(std::filesystem::path(call_.out) / file) << toJson(small);
-    std::ofstream list(std::filesystem::path(call_.out) / "findings.txt", std::ios::app);
-    list << fmt::format("{}: {} (seed {}, {}): {}\n", file, kind, seed, asked, last.text);
+    std::ofstream(std::filesystem::path(call_.out) / "findings.txt", std::ios::app)
+        << fmt::format("{}: {} (seed {}, {}): {}\n", file, kind, seed, asked, last.text);
   }
 
   void summary() const {

@@ -111,6 +111,28 @@ double PipelineRules::sync(const std::vector<int>& devices, std::int64_t bytes) 
   return slowest;
 }
 
+// Of replicas that train, for all weights of their stage; and of each block that other stages read too.
+double PipelineRules::syncSeconds(const std::vector<Stage>& stages, std::size_t stage, bool trains) const {
+  if (!rules_.training) return 0;
+  double sum = 0;
+  for (const Shared& block : rules_.tiny.blocks) {
+    std::vector<int> holders;
+    std::size_t holding = 0;
+    bool here = false;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      const bool read = std::any_of(block.readers.begin(), block.readers.end(),
+                                    [&](int op) { return in(stages[s].ops, op); });
+      if (!read) continue;
+      ++holding;
+      here = here || s == stage;
+      holders.insert(holders.end(), stages[s].devices.begin(), stages[s].devices.end());
+    }
+    if (here && holding > 1) sum += sync(holders, block.bytes);
+  }
+  if (!trains || stages[stage].devices.size() == 1) return sum;
+  return sum + sync(stages[stage].devices, rules_.weights(stages[stage].ops));
+}
+
 PipelineFigures PipelineRules::value(const std::vector<Stage>& stages) const {
   const Modes& modes = rules_.modes();
   std::vector<Parts> parts(stages.size());
@@ -150,24 +172,7 @@ PipelineFigures PipelineRules::value(const std::vector<Stage>& stages) const {
     const auto& [compute, communication] = parts[s];
     bool trains = false;
     for (int i = 0; i < rules_.ops; ++i) trains = trains || (in(stages[s].ops, i) && !rules_.isForward(i));
-    double synced = trains && r > 1 ? sync(stages[s].devices, rules_.weights(stages[s].ops)) : 0;
-    if (rules_.training) {
-      // Blocks that other stages hold too.
-      for (const Shared& block : rules_.tiny.blocks) {
-        std::vector<int> holders;
-        bool here = false;
-        std::size_t holding = 0;
-        for (std::size_t other = 0; other < stages.size(); ++other) {
-          const bool read = std::any_of(block.readers.begin(), block.readers.end(),
-                                        [&](int op) { return in(stages[other].ops, op); });
-          if (!read) continue;
-          ++holding;
-          here = here || other == s;
-          holders.insert(holders.end(), stages[other].devices.begin(), stages[other].devices.end());
-        }
-        if (here && holding > 1) synced += sync(holders, block.bytes);
-      }
-    }
+    const double synced = syncSeconds(stages, s, trains);
     const double forward = joined(modes, compute[0], communication[0]) / r;
     const double rest = joined(modes, compute[1], communication[1]) / r + synced;
     const bool by_parts = modes.training_load == TrainingLoad::kMaxParts;

@@ -46,6 +46,7 @@ class PipelineRules {
   std::vector<std::vector<bool>> reaches_;
 
   double sync(const std::vector<int>& devices, std::int64_t bytes) const;
+  double syncSeconds(const std::vector<Stage>& stages, std::size_t stage, bool trains) const;
   double stageMemory(const std::vector<Stage>& stages, std::size_t index) const;
   double livePeak(const Stage& stage) const;
 };

@@ -43,7 +43,7 @@ class Rules {
   const Link* link(int from, int to) const;
 
   double limit(int device) const;
-  // Of these ops on one device, each block once.
+  // Of these ops on one device, each block once; in whole bytes.
   double resident(Ops set) const;
   std::int64_t weights(Ops set) const;
 

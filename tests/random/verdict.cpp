@@ -80,6 +80,7 @@ class Judge {
     if (!std::isfinite(own.value)) return;
     const bool pipeline = *rules_.modes().goal == Goal::kThroughput;
     if (pipeline) evaluator(plan, own);
+    if (verdict_.outcome == Outcome::kWrong) return;
     plan.status = Status::kFeasible;
     plan.value = own.value;
     plan.devices.resize(at(rules_.devices));
