@@ -35,7 +35,8 @@ class Generator {
   Wish wish_;
   Tiny tiny_;
   Style style_ = Style::kQuarters;
-  bool training_ = false, via_host_ = false, tight_ = false, links_ = false, live_schedule_ = false;
+  bool training_ = false, mirrored_ = false, via_host_ = false, tight_ = false, links_ = false,
+       live_schedule_ = false;
   double tie_[2] = {1, 2};
   int devices_ = 1, ops_ = 1;
   std::vector<int> rank_;  // the ops in an order that every edge follows; the numbers need not
@@ -109,6 +110,9 @@ class Generator {
       ops_ = 1 + below(live_schedule_ ? 4 : 5);
       devices_ = 1 + below(live_schedule_ || oneIn(2) ? 2 : 3);
     }
+    mirrored_ = training_ && ops_ >= 3 && oneIn(3);
+    if (mirrored_ && *m.goal == Goal::kThroughput) ops_ = 4 + below(5);
+    if (ops_ > 6) devices_ = std::min(devices_, 3);
     style_ = pick<Style>(6);
     // Equal times must be equal where freed and taken memory meet, so sums have to be exact.
     if (live_schedule_ && (style_ == Style::kTenths || style_ == Style::kUniform)) style_ = Style::kQuarters;
@@ -157,6 +161,18 @@ class Generator {
       op.workspace = oneIn(2) ? bytes() : 0;
     }
     if (!training_) return;
+    if (mirrored_) {
+      for (int k = 0; k < ops_; ++k) {
+        Op& op = tiny_.ops[at(rank_[at(k)])];
+        if (k < ops_ / 2) {
+          op.group = k;
+        } else {
+          op.phase = oneIn(6) ? Phase::kUpdate : Phase::kBackward;
+          op.group = oneIn(5) ? -1 : ops_ - 1 - k;  // without a partner: an orphan
+        }
+      }
+      return;
+    }
     // Mostly the usual course, forward before backward before update; sometimes anything.
     const bool anything = oneIn(3);
     const int forward = below(ops_ + 1);
@@ -245,7 +261,7 @@ class Generator {
       const int a = below(ops_ - 1), b = a + 1 + below(ops_ - a - 1);
       tiny_.order.emplace_back(rank_[at(a)], rank_[at(b)]);
     }
-    const int groups = oneIn(training_ ? 4 : 2) ? 0 : 1 + below(2);
+    const int groups = mirrored_ || oneIn(training_ ? 4 : 2) ? 0 : 1 + below(2);
     for (int i = 0; i < ops_ && groups > 0; ++i) {
       if (oneIn(2)) tiny_.ops[at(i)].group = below(groups);
     }

@@ -85,7 +85,8 @@ class Run {
     ++count_[static_cast<std::size_t>(verdict.outcome)];
     if (verdict.outcome == Outcome::kWrong)
       report(tiny, question, verdict, seed, wrong_);
-    else if (!unproven(verdict).empty() && question.solver.empty() && question.work_limit == 0)
+    else if (!unproven(verdict).empty() && question.solver.empty() && question.work_limit == 0 &&
+             question.gap == 0)
       report(tiny, question, verdict, seed, open_);
   }
 

@@ -4,41 +4,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <regex>
 
-#include "allot/check.h"
-#include "allot/evaluate.h"
 #include "allot/solve.h"
 #include "base/random.h"
 #include "random/calls.h"
-#include "random/own_value.h"
+#include "random/judge.h"
 #include "random/pipelines.h"
 #include "random/schedules.h"
 
 namespace allot::tiny {
 namespace {
 
-constexpr double kTolerance = 1e-9;
-
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
-bool near(double a, double b) {
-  return std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
+bool isEvents(const Modes& modes) {
+  return *modes.goal == Goal::kCompletion ||
+         (*modes.goal == Goal::kLatency && modes.model == LatencyModel::kEvents);
 }
-
-// A message without what differs from case to case: names and figures.
-std::string withoutFigures(const std::string& message) {
-  std::string text = std::regex_replace(message, std::regex("\\ba plan of [a-z-]+"), "a plan");
-  return std::regex_replace(text, std::regex("\"[^\"]*\"|[0-9][0-9.e+-]*|, inf|of [a-z-]+$"), "#");
-}
-
-struct Best {
-  std::optional<double> value;
-  bool whole = true;
-  std::vector<Plan> decisions;  // of the best plan, and of some that may be bad
-};
 
 Best enumerate(const Rules& rules, const Question& question) {
   Best found;
@@ -67,91 +51,6 @@ Best enumerate(const Rules& rules, const Question& question) {
   return found;
 }
 
-class Judge {
- public:
-  Judge(const Problem& problem, const Rules& rules, const Best& best, Verdict& verdict)
-      : problem_(problem), rules_(rules), best_(best), verdict_(verdict) {}
-
-  // Checker and evaluator on decisions of the enumeration.
-  void decisions(const Plan& decisions) {
-    Plan plan = decisions;
-    plan.modes = problem_.modes;
-    const Own own = ownValue(rules_, plan);
-    if (!std::isfinite(own.value)) return;
-    const bool pipeline = *rules_.modes().goal == Goal::kThroughput;
-    if (pipeline) evaluator(plan, own);
-    if (verdict_.outcome == Outcome::kWrong) return;
-    plan.status = Status::kFeasible;
-    plan.value = own.value;
-    plan.devices.resize(at(rules_.devices));
-    for (int d = 0; d < rules_.devices; ++d)
-      plan.devices[at(d)] = {kNotSaid, kNotSaid, pipeline ? own.load[at(d)] : kNotSaid, own.memory[at(d)]};
-    const CheckReport report = check(problem_, plan);
-    if (report.ok() != own.wrong.empty())
-      wrong("checker-validity" + (report.ok() ? "" : ", " + withoutFigures(report.violations.front())),
-            fmt::format("a plan is \"{}\" by the rules, \"{}\" by the checker", own.wrong,
-                        report.ok() ? "" : report.violations.front()));
-  }
-
-  void plan(const Plan& plan) {
-    if (!best_.value) return wrong("plan-where-none-exists", fmt::format("value {}", plan.value));
-    const Own own = ownValue(rules_, plan);
-    if (!own.wrong.empty()) return wrong("invalid-plan", own.wrong);
-    if (!near(own.value, plan.value))
-      return wrong("wrong-value",
-                   fmt::format("{} says {}, by the rules it is {}", plan.solver, plan.value, own.value));
-    if (plan.value < *best_.value * (1 - kTolerance))
-      return wrong("better-than-optimal",
-                   fmt::format("{} finds {}, the enumeration {}", plan.solver, plan.value, *best_.value));
-    const std::string said = fmt::format("value {} by {}, bound {}, optimum {}, proof \"{}\"", plan.value,
-                                         plan.solver, plan.bound, *best_.value, plan.proof);
-    const bool optimal = plan.status == Status::kOptimal;
-    if (optimal && plan.value > *best_.value * (1 + 2 * kTolerance)) return wrong("false-proof", said);
-    if (plan.bound > *best_.value * (1 + kTolerance)) return wrong("false-bound", said);
-    for (int d = 0; d < rules_.devices; ++d) {
-      if (plan.devices[at(d)].memory_bytes != own.memory[at(d)])
-        return wrong("wrong-memory", fmt::format("device {} holds {} by the plan, {} by the rules", d,
-                                                 plan.devices[at(d)].memory_bytes, own.memory[at(d)]));
-    }
-    const CheckReport report = check(problem_, plan);
-    if (!report.ok())
-      return wrong("checker-rejects, " + withoutFigures(report.violations.front()),
-                   report.violations.front());
-    verdict_.outcome = optimal ? Outcome::kOptimal : Outcome::kOpen;
-  }
-
-  void wrong(std::string kind, std::string text) {
-    verdict_.outcome = Outcome::kWrong;
-    verdict_.kind = std::move(kind);
-    verdict_.text = std::move(text);
-  }
-
- private:
-  const Problem& problem_;
-  const Rules& rules_;
-  const Best& best_;
-  Verdict& verdict_;
-  static constexpr double kNotSaid = std::numeric_limits<double>::quiet_NaN();
-
-  void evaluator(const Plan& plan, const Own& own) {
-    const Evaluation evaluated = evaluate(problem_, plan);
-    const std::string first = evaluated.valid() ? "" : evaluated.violations.front();
-    if (evaluated.valid() != own.wrong.empty())
-      return wrong("evaluator-validity",
-                   fmt::format("a plan is \"{}\" by the rules, \"{}\" by the evaluator", own.wrong, first));
-    if (!own.wrong.empty()) return;
-    if (!near(evaluated.plan.value, own.value))
-      return wrong("evaluator-value", fmt::format("a plan is worth {} by the rules, {} by the evaluator",
-                                                  own.value, evaluated.plan.value));
-    for (int d = 0; d < rules_.devices; ++d) {
-      if (evaluated.plan.devices[at(d)].memory_bytes != own.memory[at(d)])
-        return wrong("evaluator-memory",
-                     fmt::format("device {} holds {} by the rules, {} by the evaluator", d, own.memory[at(d)],
-                                 evaluated.plan.devices[at(d)].memory_bytes));
-    }
-  }
-};
-
 }  // namespace
 
 Verdict judge(const Tiny& tiny, const Question& question) {
@@ -167,8 +66,17 @@ Verdict judge(const Tiny& tiny, const Question& question) {
   verdict.outcome = Outcome::kTooLarge;
   if (!best.whole) return verdict;
   Judge judge(*problem, rules, best, verdict);
+  verdict.limited = question.most_moves >= 0;
   for (const Plan& decisions : best.decisions) {
     judge.decisions(decisions);
+    if (verdict.outcome == Outcome::kWrong) return verdict;
+  }
+  if (isEvents(rules.modes()) && !best.decisions.empty()) {
+    Random random(question.seed, 13);
+    std::vector<DeviceId> assignment = best.decisions.front().assignment;
+    assignment[random.below(static_cast<std::uint32_t>(rules.ops))] =
+        DeviceId(random.below(static_cast<std::uint32_t>(rules.devices)));
+    judge.simulated(std::move(assignment));
     if (verdict.outcome == Outcome::kWrong) return verdict;
   }
   RunOptions run;
@@ -177,6 +85,7 @@ Verdict judge(const Tiny& tiny, const Question& question) {
   run.threads = 1;
   run.seed = question.seed;
   run.helpers = Helpers::kOff;
+  run.gap = question.gap;
   run.solver = question.solver;
   if (!question.solver.empty() && !findSolver(question.solver)->accepts(*problem)) {
     verdict.outcome = Outcome::kUnsuitable;
@@ -195,6 +104,7 @@ Verdict judge(const Tiny& tiny, const Question& question) {
     case Status::kOptimal:
     case Status::kFeasible:
       judge.plan(outcome.plan);
+      if (question.prove) judge.proof(outcome.plan, run);
       break;
     case Status::kInfeasible:
       verdict.outcome = Outcome::kInfeasible;
@@ -204,7 +114,7 @@ Verdict judge(const Tiny& tiny, const Question& question) {
       break;
     case Status::kNoPlan:
       verdict.outcome = Outcome::kNoPlan;
-      if (best.value && outcome.plan.bound > *best.value * (1 + kTolerance))
+      if (best.value && outcome.plan.bound > *best.value * (1 + kJudgeTolerance))
         judge.wrong("false-bound",
                     fmt::format("bound {} without a plan, optimum {}", outcome.plan.bound, *best.value));
       break;
@@ -227,8 +137,11 @@ Question questionFor(const Tiny& tiny, std::uint64_t seed, double seconds) {
     }
     if (!names.empty()) question.solver = names[random.below(static_cast<std::uint32_t>(names.size()))];
   }
+  if (random.below(10) == 0) question.gap = 0.25;
+  question.prove = random.below(8) == 0;
   if (random.below(8) == 0) question.work_limit = 1 + random.below(3000);
   if (*tiny.modes.goal == Goal::kCompletion && question.solver.empty() && random.below(4) == 0) {
+    question.prove = false;  // knows no limit on moves
     question.most_moves = static_cast<int>(random.below(static_cast<std::uint32_t>(tiny.ops.size()) + 1));
     for (std::size_t i = 0; i < tiny.ops.size(); ++i)
       question.start.push_back(

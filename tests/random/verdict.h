@@ -15,6 +15,8 @@ struct Question {
   double seconds = 0.3;
   std::uint64_t work_limit = 0;
   std::uint64_t seed = 1;
+  double gap = 0;
+  bool prove = false;   // the library's plan a second time
   int most_moves = -1;  // completion: from a plan that keeps every op where `start` puts it; -1 = any
   std::vector<int> start;
 };
@@ -37,6 +39,7 @@ struct Verdict {
   std::string refusal;            // of kNoProblem
   std::optional<double> optimum;  // of the enumeration
   double value = 0, bound = 0;    // of the library
+  bool limited = false;           // in moves
 };
 
 Verdict judge(const Tiny& tiny, const Question& question);
