@@ -54,6 +54,23 @@ Problem randomConvex(std::uint64_t seed, const PipelineShape& shape) {
   return finished(draftPipeline(random, modes, shape));
 }
 
+// The first cut-off lies above every plan, also where loads are so long that a second is less than rounding.
+TEST(ConvexSearch, LongTimesAreNotRuledOut) {
+  Problem problem;
+  problem.graph.addOp("long");
+  problem.op_seconds = {kMaxSeconds};
+  problem.cluster.classes.push_back({.name = "k"});
+  problem.cluster.devices.push_back({.name = "d", .cls = ClassId(0)});
+  problem.modes.goal = Goal::kThroughput;
+  problem.modes.contiguity = Contiguity::kConvex;
+  ASSERT_TRUE(problem.finish());
+  RunOptions run;
+  run.solver = "convex";
+  const Plan plan = solve(problem, run).plan;
+  EXPECT_EQ(plan.status, Status::kOptimal);
+  EXPECT_EQ(plan.value, kMaxSeconds);
+}
+
 TEST(ConvexSearch, FindsTheBestOfTinyProblems) {
   PipelineShape shape;
   shape.most_ops = 6;

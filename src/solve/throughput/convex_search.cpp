@@ -295,6 +295,7 @@ SolveResult solveConvex(const Problem& problem, const Budget& budget, Progress& 
   double worst = 1 + std::accumulate(model.send.begin(), model.send.end(), 0.0) +
                  std::accumulate(model.receive.begin(), model.receive.end(), 0.0);
   for (const double seconds : model.seconds) worst += seconds < kCannotRun ? seconds : 0;
+  worst *= 2;  // above every load by more than rounding and the margin of equal values, however long they are
   const auto on_plan = [&](std::span<const DeviceId> device_of_item) {
     Plan plan;
     plan.modes = problem.modes;
