@@ -50,7 +50,7 @@ TEST_F(Shared, APartOfAByteCountsAsOne) {
   plan.modes.optimizer_factor = 0.3125;  // 34 x 0.3125 = 10.625, rounded once; 24 x 0.3125 = 7.5
   expectMemory(m.problem, plan, {15 + 11, 8});
   plan.devices = memoryOf({25.625, 8});
-  expectOnly(m.problem, plan, {"\"a\"", "memory 25.625", "26"});
+  expectOnly(m.problem, plan, {"\"a\"", "memory 25.625", "holds 26 bytes"});
 }
 
 TEST_F(Shared, ReplicasHoldWhatTheirStageHolds) {

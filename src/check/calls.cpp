@@ -160,9 +160,8 @@ Figures checkCalls(const CheckContext& context) {
   if (!readCalls(context, calls)) return figures;
   std::vector<DeviceUse> devices(context.problem.deviceCount());
   addWork(context, calls, devices);
-  const std::vector<Held> held = residentOf(context, devices.size(), deviceParts(context));
-  for (std::size_t d = 0; d < held.size(); ++d) devices[d].memory_bytes = held[d].bytes();
-  checkMemoryLimits(context, held);
+  figures.held = residentOf(context, devices.size(), deviceParts(context));
+  checkMemoryLimits(context, figures.held);
   const Contraction order = contract(calls.first_op.size(), std::move(calls.edges));
   if (!order.acyclic()) {
     reportDeadlock(context, calls, order.cycle);

@@ -38,9 +38,9 @@ void checkDeviceClaims(const CheckContext& context, const Figures& figures) {
     compare("communication", claimed[d].communication_seconds, found.communication_seconds);
     if (loads) compare("load", claimed[d].load_seconds, found.load_seconds);
     const double claim = claimed[d].memory_bytes;
-    if (std::isnan(claim) || std::isnan(found.memory_bytes) || sameBytes(claim, found.memory_bytes)) continue;
-    context.findings.add("device \"{}\": the plan says memory {} but it is {}",
-                         context.deviceName(DeviceId(d)), claim, found.memory_bytes);
+    if (std::isnan(claim) || figures.held.empty() || sameBytes(claim, figures.held[d].bytes())) continue;
+    context.findings.add("device \"{}\": the plan says memory {} bytes but it holds {}",
+                         context.deviceName(DeviceId(d)), claim, heldText(context, figures.held[d], true));
   }
 }
 

@@ -133,7 +133,7 @@ Figures checkThroughput(const CheckContext& context) {
   addCommunication(context, stages, loads);
   addSync(context, stages, loads);
   const std::vector<Held> memory = stageMemory(context, stages);
-  std::vector<Held> held(context.problem.deviceCount());
+  figures.held.resize(context.problem.deviceCount());
   const Modes& modes = context.modes();
   double largest = 0, largest_forward = 0, largest_rest = 0;
   for (std::size_t s = 0; s < stages.count(); ++s) {
@@ -155,12 +155,12 @@ Figures checkThroughput(const CheckContext& context) {
     largest_forward = std::max(largest_forward, forward);
     largest_rest = std::max(largest_rest, rest);
     for (const DeviceId device : stages.devices[s]) {
-      figures.devices[device.index()] = {compute / r, communication / r, seconds, memory[s].bytes()};
-      held[device.index()] = memory[s];
+      figures.devices[device.index()] = {compute / r, communication / r, seconds, 0};
+      figures.held[device.index()] = memory[s];
     }
   }
   figures.value = modes.training_load == TrainingLoad::kMaxParts ? largest_forward + largest_rest : largest;
-  checkMemoryLimits(context, held);
+  checkMemoryLimits(context, figures.held);
   return figures;
 }
 

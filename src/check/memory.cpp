@@ -23,10 +23,12 @@ std::string sizeText(double bytes) {
   return bytes < 10240 ? exactText(bytes) : bytesText(bytes);
 }
 
-std::string partsText(const Held& held) {
-  std::string text;
+}  // namespace
+
+std::string heldText(const CheckContext& context, const Held& held, bool exact) {
+  std::string parts;
   const auto add = [&](const char* what, double bytes) {
-    if (bytes > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, sizeText(bytes));
+    if (bytes > 0) parts += fmt::format("{}{} {}", parts.empty() ? " (" : ", ", what, sizeText(bytes));
   };
   add("weights", held.weights);
   add("memory of ops", static_cast<double>(held.placed));
@@ -34,23 +36,23 @@ std::string partsText(const Held& held) {
   add("workspace", static_cast<double>(held.workspace));
   add("tensors of the next sample", static_cast<double>(held.arriving));
   add("samples in flight", held.in_flight);
-  return text;
+  if (!parts.empty()) parts += ")";
+  return fmt::format("{}{}{}", exact ? exactText(held.bytes()) : sizeText(held.bytes()),
+                     held.at.valid() ? fmt::format(" at op \"{}\"", context.opName(held.at)) : "", parts);
 }
+
+namespace {
 
 void addTooMuch(const CheckContext& context, DeviceId device, const Held& held, double limit) {
   const double bytes = held.bytes(), whole_limit = std::floor(limit);
-  std::string much = sizeText(bytes), most = sizeText(whole_limit);
-  if (much == most) {
-    much = exactText(bytes);
-    most = exactText(whole_limit);
-  }
+  const bool exact = sizeText(bytes) == sizeText(whole_limit);
   const double memory = static_cast<double>(*context.problem.cluster.devices[device.index()].memory_bytes);
   std::string way_out = fmt::format("needs {} more", sizeText(bytes - whole_limit));
   if (bytes <= memory)
     way_out += fmt::format(", or fits with headroom {:g}", std::floor((1 - bytes / memory) * 1e4) / 1e4);
-  context.findings.add("device \"{}\" holds {}{} ({}) but may hold {}; it {}", context.deviceName(device),
-                       much, held.at.valid() ? fmt::format(" at op \"{}\"", context.opName(held.at)) : "",
-                       partsText(held), most, way_out);
+  context.findings.add("device \"{}\" holds {} but may hold {}; it {}", context.deviceName(device),
+                       heldText(context, held, exact), exact ? exactText(whole_limit) : sizeText(whole_limit),
+                       way_out);
 }
 
 }  // namespace

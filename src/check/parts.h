@@ -48,13 +48,6 @@ struct CheckContext {
   DeviceId deviceOf(OpId op) const { return plan.assignment[op.index()]; }
 };
 
-// What the plan is worth and what each device carries, recomputed.
-struct Figures {
-  double value = std::numeric_limits<double>::quiet_NaN();  // NaN = could not be computed
-  std::vector<DeviceUse> devices;                           // by device; NaN where unknown
-  double tolerance_seconds = 0;                             // of devices' times, besides the relative one
-};
-
 // What a device holds where it holds most, by what it holds it for.
 struct Held {
   std::int64_t placed = 0;                  // memory and activations of ops
@@ -67,6 +60,14 @@ struct Held {
   double bytes() const {
     return static_cast<double>(placed + tensors + workspace + arriving) + weights + in_flight;
   }
+};
+
+// What the plan is worth and what each device carries, recomputed.
+struct Figures {
+  double value = std::numeric_limits<double>::quiet_NaN();  // NaN = could not be computed
+  std::vector<DeviceUse> devices;                           // by device, but for memory
+  std::vector<Held> held;                                   // by device; empty = unknown
+  double tolerance_seconds = 0;                             // of devices' times, besides the relative one
 };
 
 // Throughput: the stages of a plan, one per used device where the plan lists none.
@@ -87,6 +88,8 @@ std::vector<Held> residentOf(const CheckContext& context, std::size_t parts,
                              std::span<const std::uint32_t> part_of_op);
 // The device of each op, as a part.
 std::vector<std::uint32_t> deviceParts(const CheckContext& context);
+// How many bytes, at which op, and what they are.
+std::string heldText(const CheckContext& context, const Held& held, bool exact);
 // Each device's bytes against its limit.
 void checkMemoryLimits(const CheckContext& context, std::span<const Held> held);
 

@@ -160,8 +160,7 @@ Figures checkEvents(const CheckContext& context) {
   const bool known = transfers_sound || !context.liveMemory();
   if (known && context.liveMemory()) addLiveMemory(context, deliveries, held);
   checkMemoryLimits(context, held);
-  for (std::size_t d = 0; d < held.size(); ++d)
-    figures.devices[d].memory_bytes = known ? held[d].bytes() : std::numeric_limits<double>::quiet_NaN();
+  if (known) figures.held = std::move(held);
   figures.tolerance_seconds = tolerance;
   figures.value = checkCompletions(context, makespan, tolerance);
   return figures;
