@@ -1,6 +1,7 @@
 // allot plan: from a problem to a checked plan.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <csignal>
@@ -144,6 +145,9 @@ std::string movesText(const Plan& start, const Plan& plan, const std::vector<Mov
 
 Result<int> plan(const Arguments& arguments) {
   ALLOT_CHECK(checkWritable(arguments.output));
+  // A large file takes its time; at a terminal, where it waits for input, Ctrl-C should end it at once.
+  const auto& inputs = arguments.inputs;
+  if (std::find(inputs.begin(), inputs.end(), "-") == inputs.end()) catchStopSignals();
   ALLOT_TRY(Task task, loadTask(arguments));
   const Problem& problem = task.problem;
   RunOptions run = task.options.run;

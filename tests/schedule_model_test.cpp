@@ -49,7 +49,8 @@ TEST(DevicePaths, HoldForEveryPlan) {
     const Problem problem = randomProblem(seed, Goal::kLatency, {8, 3});
     if (problem.modes.model != LatencyModel::kEvents) continue;
     const ScheduleModel model(problem);
-    const std::vector<double> head = deviceHeads(model), tail = deviceTails(model);
+    const Budget budget({}, nullptr);
+    const std::vector<double> head = deviceHeads(model, budget), tail = deviceTails(model, budget);
     for (const char* solver : {"heft", "peft", "etf", "single"}) {
       RunOptions run;
       run.solver = solver;

@@ -7,6 +7,7 @@
 
 #include "allot/solve.h"
 #include "problem/calls_model.h"
+#include "solve/polls.h"
 
 namespace allot {
 namespace {
@@ -135,13 +136,11 @@ std::vector<double> earliestEnds(const Problem& problem, const Budget& budget) {
   const bool calls = isCallsModel(problem);
   std::vector<double> end(problem.opCount() * devices, kInfinity);  // [op * devices + device]
   std::vector<double> least(problem.opCount(), 0);
-  constexpr std::size_t kLooksApart = 10'000;  // transfers between looks at the clock
-  std::size_t looked = 0;
+  Polls polls(budget, 10'000);
+  std::size_t steps = 0;
   for (const OpId op : graph.topologicalOrder()) {
-    if (looked > kLooksApart) {
-      if (budget.stopped()) break;
-      looked = 0;
-    }
+    if (polls.stop(steps)) break;
+    steps = 0;
     const UnitId unit = problem.unit(op);
     const double release =
         problem.goal() == Goal::kCompletion ? problem.model_release[graph.op_model[op.index()].index()] : 0;
@@ -150,7 +149,7 @@ std::vector<double> earliestEnds(const Problem& problem, const Budget& budget) {
       if (!problem.allowed(unit, DeviceId(d))) continue;
       double ready = release;
       for (const TensorId tensor : graph.inputs(op)) {
-        ++looked;
+        ++steps;
         const OpId from = graph.producer(tensor);
         const double* row = &end[from.index() * devices];
         double there = kInfinity;
@@ -160,7 +159,7 @@ std::vector<double> earliestEnds(const Problem& problem, const Budget& budget) {
                    !std::isnan(problem.tensor_seconds[tensor.index()])) {
           there = std::min(row[d], least[from.index()] + problem.tensor_seconds[tensor.index()]);
         } else {
-          looked += devices;
+          steps += devices;
           for (std::size_t e = 0; e < devices; ++e) {
             if (row[e] == kInfinity) continue;
             there = std::min(there, row[e] + problem.transferSeconds(tensor, DeviceId(e), DeviceId(d)));

@@ -23,8 +23,9 @@ class RobustChoice {
   void offer(const Plan& plan);
   // The plan to take, with its noise report; at least one plan must have been offered. Once `stopped`, plans
   // of more value are not looked at any more, and the best of all may come without a report.
-  Plan take(const Problem& problem, std::uint64_t seed,
-            const std::function<bool()>& stopped = [] { return false; });
+  Plan take(
+      const Problem& problem, std::uint64_t seed,
+      const std::function<bool()>& stopped = [] { return false; });
 
  private:
   std::vector<Plan> plans_;  // by increasing value

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "solve/latency/decoder.h"
+#include "solve/latency/device_paths.h"
 
 namespace allot {
 namespace {
@@ -21,8 +22,9 @@ double timeGrid(const ScheduleModel& model) {
     longest += slowest;
   }
   for (std::size_t net = 0; net < model.netCount(); ++net) {
-    double slowest = 0;
-    for (std::size_t from = 0; from < model.devices; ++from) {
+    const double single = model.singleTransfer(net);
+    double slowest = model.devices > 1 ? std::max(0.0, single) : 0;
+    for (std::size_t from = 0; from < model.devices && single < 0; ++from) {
       for (std::size_t to = 0; to < model.devices; ++to)
         slowest = std::max(slowest, model.transfer(net, from, to));
     }
@@ -58,7 +60,8 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
       if (model.net_producer[net] < first) continue;
       shared_ = shared_ || model.net_consumers[net].size() > 1;
       double single = devices_ > 1 ? onGrid(model.transfer(net, 0, 1)) : 0;
-      for (std::size_t from = 0; from < devices_ && single >= 0; ++from) {
+      const bool by_pair = model.singleTransfer(net) < 0;
+      for (std::size_t from = 0; by_pair && from < devices_ && single >= 0; ++from) {
         for (std::size_t to = 0; to < devices_; ++to) {
           if (from != to && onGrid(model.transfer(net, from, to)) != single) single = -1;
         }
@@ -102,8 +105,19 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
   // Tails inside the range; behind it nothing counts.
   tail_.assign(n * devices_, 0);
   for (std::size_t op = n; op-- > 0;) {
+    LeastTwo ways;  // from its start to the end, by device; sums on the grid are exact in any order
+    for (std::uint32_t to = 0; to < devices_; ++to)
+      ways.add(to, seconds_[op * devices_ + to] + tail_[op * devices_ + to]);
     for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i) {
       const Input& input = inputs_[i];
+      if (input.single >= 0) {
+        for (std::uint32_t from = 0; from < devices_; ++from) {
+          double& tail = tail_[input.producer * devices_ + from];
+          const double here = seconds_[op * devices_ + from] + tail_[op * devices_ + from];
+          tail = std::max(tail, std::min(here, input.single + ways.without(from)));
+        }
+        continue;
+      }
       for (std::uint32_t from = 0; from < devices_; ++from) {
         double shortest = kInfinity;
         for (std::uint32_t to = 0; to < devices_; ++to) {

@@ -21,8 +21,8 @@ constexpr double kBestWeight = 8;
 constexpr std::string_view kName = "schedule-bound";
 constexpr std::size_t kMaxWhole = 1500;  // ops that are tried as one part
 
-double pathBound(const ScheduleModel& model) {
-  const std::vector<double> head = deviceHeads(model), tail = deviceTails(model);
+double pathBound(const ScheduleModel& model, const Budget& budget) {
+  const std::vector<double> head = deviceHeads(model, budget), tail = deviceTails(model, budget);
   double longest = 0;
   for (std::size_t op = 0; op < model.opCount(); ++op) {
     double least = kInfinity;
@@ -45,7 +45,7 @@ ScheduleBoundReport scheduleBound(const ScheduleModel& model, const Budget& budg
     report.bound = bound;
     progress.bound(bound, kName);
   };
-  better(pathBound(model));
+  better(pathBound(model, budget));
   if (model.devices > BoundModule::kMaxDevices || model.opCount() == 0 || budget.stopped()) return report;
 
   const ChainFinder finder(model, budget);

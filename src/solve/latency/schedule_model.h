@@ -57,6 +57,8 @@ class ScheduleModel {
     const double single = net_seconds_[net];
     return single >= 0 ? single : pair_seconds_[(net_pairs_[net] * devices + from) * devices + to];
   }
+  // The same between all devices that differ; negative where it depends on the pair.
+  double singleTransfer(std::size_t net) const { return net_seconds_[net]; }
   // Whether resident bytes can never exceed a device's memory (static memory only).
   bool memoryNeverBinds() const;
 

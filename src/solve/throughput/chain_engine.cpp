@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kName = "chain";
 constexpr std::size_t kMostUnits = 8192;  // what ChainSearch takes
+constexpr double kMostStates = 1 << 20;   // and these, of devices used
 // Pairs of the first try: a second or two.
 constexpr std::uint64_t kFirstPairs = 10'000'000;
 constexpr std::uint64_t kQuickPairs = 2'000'000;
@@ -32,6 +33,11 @@ SolveResult solveChain(const Problem& problem, const Budget& budget, Progress& p
   model.joinFreeItems(true);
   std::vector<std::uint32_t> counts;
   for (const Pool& pool : model.pools) counts.push_back(static_cast<std::uint32_t>(pool.devices.size()));
+  // Some more would be refused after a long look.
+  double states = 1;
+  for (const std::uint32_t count : counts) states *= count + 1;
+  if (states > kMostStates) return {SolveEnd::kNotSuitable, ""};
+  if (budget.stopped()) return {SolveEnd::kStopped, ""};
   const Budget usual = budget.slice(kUsualShare * budget.remainingSeconds());
   ChainProof proof(model, std::move(counts), usual);
   if (!proof.suitable()) return {SolveEnd::kNotSuitable, ""};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "solve/polls.h"
 
 namespace allot {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::size_t kMaxCost = 60;  // exponent at which a layer counts as hop
 // Looks at items in nets, until which alike nets are counted once: about a second. A look at an item's nets
 // costs more.
 constexpr double kMaxWork = 3e8, kWorkPerNet = 8;
-constexpr double kWorkBetweenPolls = 1e5;
+constexpr std::size_t kWorkBetweenPolls = 100'000;
 
 struct Growth {
   SweepOrder order;
@@ -139,7 +140,8 @@ class Candidates {
 
 class Grower {
  public:
-  Grower(const PipelineModel& model, const Budget& budget) : model_(model), budget_(budget) {}
+  Grower(const PipelineModel& model, const Budget& budget)
+      : model_(model), polls_(budget, kWorkBetweenPolls) {}
 
   // Gives up as soon as the cost is no less than `limit`, the work is done that may be, or the time is up.
   Growth from(std::uint32_t start, Count count, double limit) {
@@ -157,10 +159,11 @@ class Grower {
       const std::size_t opened = count == Count::kSets ? sets.count() : open_nets_;
       grown.order.peak_open = std::max(grown.order.peak_open, static_cast<std::uint32_t>(opened));
       grown.cost += std::ldexp(1.0, static_cast<int>(std::min(opened, kMaxCost)));
-      if (grown.cost >= limit || work_ > kMaxWork || stopped()) {
+      if (grown.cost >= limit || work_ > kMaxWork || polls_.stop(passed_)) {
         grown.cost = kInfinity;
         break;
       }
+      passed_ = 1;
       if (step == n) break;
       const std::optional<std::uint32_t> best =
           count == Count::kSets ? bestOfSets(sets, candidates, step) : candidates.next();
@@ -172,9 +175,9 @@ class Grower {
 
  private:
   const PipelineModel& model_;
-  const Budget& budget_;
-  double work_ = 0, polled_ = 0;  // of counting sets, of everything at the last look at the clock
-  double passed_ = 0;
+  Polls polls_;
+  double work_ = 0;                  // of counting sets
+  std::size_t passed_ = 0;           // of all, in the step
   std::vector<std::uint32_t> left_;  // items of the net still to come
   std::vector<std::uint8_t> open_;
   std::vector<std::uint32_t> opened_at_, frontier_, stamp_;  // frontier: nets that opened, some closed again
@@ -191,12 +194,6 @@ class Grower {
     open_nets_ = 0;
   }
 
-  bool stopped() {
-    if (passed_ + work_ < polled_ + kWorkBetweenPolls) return false;
-    polled_ = passed_ + work_;
-    return budget_.stopped();
-  }
-
   // What the item does to its nets.
   void enter(std::uint32_t item, std::uint32_t step, Candidates& candidates) {
     for (const std::uint32_t e : model_.item_nets[item]) {
@@ -206,7 +203,7 @@ class Grower {
         opened_at_[e] = step;
         frontier_.push_back(e);
         ++open_nets_;
-        passed_ += static_cast<double>(items.size());
+        passed_ += items.size();
         for (const std::uint32_t v : items) {
           candidates.lower(v);
           candidates.meet(v);
@@ -226,6 +223,7 @@ class Grower {
     std::optional<std::uint32_t> best;
     int best_change = 0;
     std::uint32_t best_age = 0;
+    const double before = work_;
     for (const std::uint32_t e : frontier_) {
       work_ += static_cast<double>(model_.net_items[e].size());
       for (const std::uint32_t v : model_.net_items[e]) {
@@ -241,6 +239,7 @@ class Grower {
         best_age = opened_at_[e];
       }
     }
+    passed_ += static_cast<std::size_t>(work_ - before);
     return best;
   }
 };
