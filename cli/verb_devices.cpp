@@ -110,14 +110,15 @@ Result<std::string> listing(const Arguments& arguments) {
   const auto rate = [](double value) {
     return value > 0 ? fmt::format("{:.4g}", value / 1e12) : std::string("-");
   };
-  std::vector<std::vector<std::string>> cells{
-      {"device", "memory GB", "fp32 TFLOPS", "fp16", "bf16", "GB/s", "year", "sources", ""}};
+  std::vector<std::vector<std::string>> cells{{"device", "memory GB", "fp32 TFLOPS", "tf32", "fp16", "bf16",
+                                               "fp8", "int8", "GB/s", "year", "sources", ""}};
   for (const CatalogueDevice* device : found) {
     cells.push_back(
         {device->id,
          device->memory_bytes ? fmt::format("{:.4g}", static_cast<double>(*device->memory_bytes) / 1e9) : "-",
-         rate(peakOf(*device, DataType::kFloat32)), rate(peakOf(*device, DataType::kFloat16)),
-         rate(peakOf(*device, DataType::kBFloat16)),
+         rate(peakOf(*device, DataType::kFloat32)), rate(peakOf(*device, DataType::kTf32)),
+         rate(peakOf(*device, DataType::kFloat16)), rate(peakOf(*device, DataType::kBFloat16)),
+         rate(peakOf(*device, DataType::kFloat8)), rate(peakOf(*device, DataType::kInt8)),
          fmt::format("{:.4g}", device->spec.memory_bytes_per_second / 1e9),
          device->year > 0 ? fmt::format("{}", device->year) : "-",
          fmt::format("{}", fmt::join(sourcesOf(*device), " ")), device->name});

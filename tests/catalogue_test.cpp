@@ -72,6 +72,92 @@ TEST(Catalogue, PeaksStayInTheRangeOfRealDevices) {
   }
 }
 
+double figureOf(const CatalogueDevice& device, DataType type) {
+  return device.spec.peak_per_second[static_cast<std::size_t>(type)] / 1e12;
+}
+
+// The figures of one device hang together; a sparse figure, twice as high, would not.
+TEST(Catalogue, PeaksOfADeviceAreConsistent) {
+  using enum DataType;
+  constexpr double kRounding = 1.02;  // datasheets round, sources differ by a clock
+  for (const CatalogueDevice& device : catalogue().devices) {
+    const bool trainium = device.arch.starts_with("neuroncore");
+    const double fp32 = figureOf(device, kFloat32), tf32 = figureOf(device, kTf32);
+    const double half = std::max(figureOf(device, kFloat16), figureOf(device, kBFloat16));
+    if (figureOf(device, kFloat16) > 0 && figureOf(device, kBFloat16) > 0) {
+      EXPECT_LE(half, kRounding * std::min(figureOf(device, kFloat16), figureOf(device, kBFloat16)))
+          << device.id;
+    }
+    if (tf32 > 0) {
+      EXPECT_GE(kRounding * tf32, fp32) << device.id;
+      // Trainium runs TF32 as fast as 16 bit; on GPUs it is half of it.
+      if (trainium) {
+        EXPECT_EQ(tf32, half) << device.id;
+      } else {
+        EXPECT_NEAR(tf32 / half, 0.5, 0.5 * (kRounding - 1) + 0.002) << device.id;
+      }
+    }
+    for (const DataType eight : {kFloat8, kInt8}) {
+      const double rate = figureOf(device, eight);
+      if (rate == 0) continue;
+      EXPECT_GE(kRounding * rate, half) << device.id;
+      // GeForce halves what it accumulates in fp32, and whole numbers are not.
+      EXPECT_LE(rate, (device.id.starts_with("rtx") && eight == kInt8 ? 4 : 2) * kRounding * half)
+          << device.id;
+    }
+    const bool has_tensor_floats = device.arch == "ampere" || device.arch == "ada" ||
+                                   device.arch == "hopper" || device.arch == "blackwell";
+    EXPECT_EQ(tf32 > 0, has_tensor_floats || trainium || device.id == "mi300x") << device.id;
+    // Names that are not read would be figures that do nothing.
+    std::set<std::string> seen;
+    for (const CatalogueFigure& figure : device.figures) {
+      EXPECT_TRUE(seen.insert(figure.name).second) << device.id << " " << figure.name;
+      const bool known = dataTypeFromName(figure.name).has_value() ||
+                         std::set<std::string>{"memory",   "bandwidth", "sustained", "peer",
+                                               "peer-gbs", "host",      "watts",     "year"}
+                                 .count(figure.name) > 0;
+      EXPECT_TRUE(known) << device.id << " " << figure.name;
+    }
+  }
+}
+
+// Dense figures of the datasheets, which no edit of the tables may double.
+TEST(Catalogue, DensePeaksOfWellKnownDevices) {
+  using enum DataType;
+  struct Known {
+    const char* device;
+    DataType type;
+    double rate;
+  };
+  for (const Known& known : {Known{"a100", kFloat32, 19.5},
+                             {"a100", kTf32, 156},
+                             {"a100", kFloat16, 312},
+                             {"a100", kInt8, 624},
+                             {"h100", kTf32, 494.7},
+                             {"h100", kFloat16, 989.4},
+                             {"h100", kFloat8, 1978.9},
+                             {"rtx3090", kTf32, 35.6},
+                             {"rtx3090", kFloat16, 71},
+                             {"rtx3090", kInt8, 284},
+                             {"rtx4090", kTf32, 82.6},
+                             {"rtx4090", kFloat8, 330.3},
+                             {"l4", kTf32, 60},
+                             {"l4", kInt8, 242},
+                             {"l40s", kTf32, 183},
+                             {"a10", kTf32, 62.5},
+                             {"a6000", kTf32, 77.4},
+                             {"t4", kFloat16, 65.13},
+                             {"t4", kInt8, 130.25},
+                             {"v100", kFloat16, 125},
+                             {"b200", kTf32, 1100},
+                             {"mi300x", kTf32, 653.72},
+                             {"mi300x", kFloat16, 1307}}) {
+    const auto device = catalogueDevice(known.device);
+    ASSERT_TRUE(device) << known.device;
+    EXPECT_DOUBLE_EQ(figureOf(*device, known.type), known.rate) << known.device << " " << name(known.type);
+  }
+}
+
 TEST(Catalogue, InstancesNameDevicesOfTheCatalogue) {
   EXPECT_GE(catalogue().instances.size(), 150u);
   for (const RentedInstance& instance : catalogue().instances) {

@@ -30,6 +30,7 @@ enum class DataType : std::uint8_t {
   kUnknown,
   kFloat64,
   kFloat32,
+  kTf32,  // fp32 in memory, products on matrix units that round their inputs to 10 bits
   kFloat16,
   kBFloat16,
   kFloat8,
@@ -38,9 +39,9 @@ enum class DataType : std::uint8_t {
   kInt4,
   kOther,  // wide integers, truth values, text
 };
-inline constexpr std::size_t kDataTypeCount = 10;
+inline constexpr std::size_t kDataTypeCount = 11;
 
-// "fp64", "fp32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "other"; "" for kUnknown.
+// "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "other"; "" for kUnknown.
 std::string_view name(DataType type);
 std::optional<DataType> dataTypeFromName(std::string_view name);
 

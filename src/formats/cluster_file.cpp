@@ -25,7 +25,7 @@ Result<void> readPeaks(const JsonNode& node, DeviceSpec& spec) {
     const auto type = dataTypeFromName(field.key);
     if (!type || *type == DataType::kUnknown) {
       return child.fail(fmt::format("unknown arithmetic \"{}\"", field.key),
-                        "use fp64, fp32, fp16, bf16, fp8, fp4, int8 or int4");
+                        "use fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8 or int4");
     }
     double rate = 0;
     if (child.isString()) {

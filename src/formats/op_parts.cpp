@@ -125,7 +125,7 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
     const auto type = dataTypeFromName(text);
     if (!type)
       return child.fail(fmt::format("unknown dtype \"{}\"", text),
-                        "use fp64, fp32, fp16, bf16, fp8, fp4, int8, int4 or other");
+                        "use fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8, int4 or other");
     graph_.op_data_type[i] = *type;
   }
   if (node.has("cost-unknown")) {

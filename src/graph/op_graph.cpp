@@ -23,8 +23,8 @@ std::string_view name(Phase phase) {
 
 namespace {
 
-constexpr std::array<std::string_view, kDataTypeCount> kDataTypeNames{"",    "fp64", "fp32", "fp16", "bf16",
-                                                                      "fp8", "fp4",  "int8", "int4", "other"};
+constexpr std::array<std::string_view, kDataTypeCount> kDataTypeNames{
+    "", "fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "other"};
 
 }  // namespace
 
