@@ -6,6 +6,7 @@
 
 #include "allot/catalogue.h"
 #include "allot/cost.h"
+#include "cost/arithmetic.h"
 #include "cost/roofline.h"
 #include "formats_support.h"
 
@@ -76,6 +77,51 @@ TEST(Roofline, NarrowArithmeticIsFasterWhereTheDeviceHasIt) {
   EXPECT_NEAR(estimateSeconds(wide, specOf("p4")) / estimateSeconds(narrow, specOf("p4")), 1, 0.1);
 }
 
+TEST(Roofline, Tf32IsForProductsAndNeverSlowerThanFp32) {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> exponent(3, 13);
+  for (const CatalogueDevice& device : catalogue().devices) {
+    const bool has = device.spec.peak_per_second[static_cast<std::size_t>(DataType::kTf32)] > 0;
+    for (int round = 0; round < 600; ++round) {
+      const auto family = static_cast<OpFamily>(round % 6);
+      OpWork work{family, DataType::kTf32, std::pow(10, exponent(random)), std::pow(10, exponent(random))};
+      const double fast = estimateSeconds(work, device.spec);
+      work.type = DataType::kFloat32;
+      const double plain = estimateSeconds(work, device.spec);
+      ASSERT_LE(fast, plain) << device.id;
+      if (!has || !isProduct(family)) {
+        ASSERT_EQ(fast, plain) << device.id << " " << name(family);
+      }
+    }
+  }
+  for (const OpFamily family : {OpFamily::kMatmul, OpFamily::kConvolution, OpFamily::kAttention}) {
+    const OpWork fast{family, DataType::kTf32, 1e12, 1e6}, plain{family, DataType::kFloat32, 1e12, 1e6};
+    EXPECT_GT(estimateSeconds(plain, specOf("a100")), 6 * estimateSeconds(fast, specOf("a100")));
+    EXPECT_NEAR(estimateSeconds(plain, specOf("rtx3090")) / estimateSeconds(fast, specOf("rtx3090")), 1,
+                0.01);
+  }
+}
+
+TEST(Roofline, ThePeakSaysWhoseItIs) {
+  EXPECT_EQ(peakOf(specOf("a100"), DataType::kTf32).type, DataType::kTf32);
+  EXPECT_EQ(peakOf(specOf("v100"), DataType::kTf32).type, DataType::kFloat32);
+  EXPECT_EQ(peakOf(specOf("v100"), DataType::kInt8).type, DataType::kFloat16);
+  EXPECT_EQ(peakOf(specOf("v100"), DataType::kBFloat16).type, DataType::kFloat16);
+  EXPECT_EQ(peakOf(specOf("p4"), DataType::kInt8).type, DataType::kFloat32);
+  EXPECT_EQ(peakOf(specOf("cpu:8"), DataType::kFloat8).type, DataType::kFloat32);
+  EXPECT_EQ(peakOf(specOf("h100"), DataType::kFloat8).type, DataType::kFloat8);
+}
+
+TEST(Arithmetic, OnlyFp32IsEstimatedInTf32) {
+  for (std::size_t t = 0; t < kDataTypeCount; ++t) {
+    const auto own = static_cast<DataType>(t);
+    const bool wide = own == DataType::kFloat32 || own == DataType::kUnknown || own == DataType::kTf32;
+    EXPECT_EQ(estimatedIn(own, std::nullopt), wide ? DataType::kTf32 : own) << name(own);
+    EXPECT_EQ(estimatedIn(own, DataType::kTf32), wide ? DataType::kTf32 : own) << name(own);
+    EXPECT_EQ(estimatedIn(own, DataType::kFloat32), wide ? DataType::kFloat32 : own) << name(own);
+  }
+}
+
 TEST(Families, ByTypeOfManySpellings) {
   for (const char* type : {"MatMul", "Gemm", "QLinearMatMul", "MatMulInteger", "com.microsoft.MatMulNBits",
                            "aten::addmm", "aten.bmm", "Linear", "LSTM", "FusedMatMul", "Einsum"})
@@ -126,7 +172,9 @@ TEST(PriceGraph, FillsEveryClass) {
   EXPECT_EQ(file.graph.op_activation_bytes[3], 0);
   const auto problem = makeProblem(std::move(file), cluster);
   ASSERT_TRUE(problem) << problem.error().text();
-  EXPECT_NE(problem->costs.find("estimated (roofline; a100-80gb, t4 from the catalogue of 20"),
+  EXPECT_NE(problem->costs.find(
+                "estimated (roofline; fp16 products on a100-80gb (312 TFLOPS), t4 (65.13); types of the "
+                "model; a100-80gb, t4 from the catalogue of 20"),
             std::string::npos)
       << problem->costs;
   EXPECT_NE(problem->costs.find("1 ops of unknown cost"), std::string::npos) << problem->costs;

@@ -2,7 +2,8 @@
 //
 // Model: t = overhead + max(c, m) + (1 - overlap) min(c, m) by device class, where c = flops / (peak x
 // efficiency) and m = bytes / (bandwidth x efficiency), with the peak of the op's arithmetic and constants by
-// operator family (src/cost/families.h). An estimate, and called so in every output; measured times override
+// operator family (src/cost/families.h). Products of fp32 models use TF32 where a device has it, unless
+// `GraphFile::dtype` is fp32. An estimate, and called so in every output; measured times override
 // it op by op. An op whose cost the reader could not tell is priced by its traffic where that is known, and
 // listed in `unpriced` always.
 #pragma once
@@ -26,6 +27,7 @@ struct MeasuredTimes {
 
 struct CostReport {
   std::size_t given = 0, measured = 0, estimated = 0;  // pairs of op and class
+  std::string arithmetic;                              // of the products among the estimates, by class
   std::map<std::string, std::size_t> unpriced;         // op type -> ops whose cost is not known
   Warnings warnings;                                   // measured times that belong to no op or class
 };
@@ -36,7 +38,8 @@ struct CostReport {
 Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster,
                               const MeasuredTimes* measured = nullptr);
 
-// One line, for example "estimated (roofline; a100-80gb, t4 from the catalogue of 2026-08), 12 ops measured".
+// One line, for example "estimated (roofline; TF32 products on a100-80gb (156 TFLOPS), fp32 elsewhere; types
+// of the model; a100-80gb, t4 from the catalogue of 2026-08), 12 times measured (times.csv)".
 std::string provenanceText(const CostReport& report, const Cluster& cluster,
                            const MeasuredTimes* measured = nullptr);
 

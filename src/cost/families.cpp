@@ -79,6 +79,10 @@ std::string_view name(OpFamily family) {
   return kNames[static_cast<std::size_t>(family)];
 }
 
+bool isProduct(OpFamily family) {
+  return family == OpFamily::kMatmul || family == OpFamily::kConvolution || family == OpFamily::kAttention;
+}
+
 OpFamily familyOf(std::string_view op_type) {
   // A domain ends at the last separator: "com.microsoft::Attention", "aten.addmm", "ai.onnx/Conv".
   const std::size_t separator = op_type.find_last_of(":/.");
@@ -102,8 +106,10 @@ Efficiency efficiencyOf(OpFamily family, DataType type) {
     case OpFamily::kMatmul:
       return matmulEfficiency(bits);
     case OpFamily::kConvolution:
-      // In fp32 Winograd's method makes up for what is lost, and the power limit does not show. Narrower
-      // types are not measured: taken as products.
+      // In fp32 Winograd's method makes up for what is lost, and the power limit does not show. TF32 moves
+      // the same bytes, with the arithmetic of products. Narrower types are not measured: taken as products.
+      if (type == DataType::kTf32)
+        return {.compute = 0.84, .memory = 0.49, .overlap = 0.00, .launches = 1, .dense = true};
       if (bits == 32)
         return {.compute = 1.00, .memory = 0.49, .overlap = 0.00, .launches = 1, .dense = false};
       return matmulEfficiency(bits);

@@ -26,6 +26,9 @@ std::string_view name(OpFamily family);
 // are not known count as element-wise, which is bound by memory.
 OpFamily familyOf(std::string_view op_type);
 
+// Products and convolutions run on the matrix units, the others on the vector units.
+bool isProduct(OpFamily family);
+
 struct Efficiency {
   double compute = 1;   // share of the peak
   double memory = 1;    // share of the bandwidth

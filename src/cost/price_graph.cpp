@@ -7,6 +7,7 @@
 #include "allot/catalogue.h"
 #include "allot/cost.h"
 #include "allot/problem.h"
+#include "cost/arithmetic.h"
 #include "cost/provenance.h"
 #include "cost/roofline.h"
 
@@ -23,6 +24,7 @@ class Pricer {
   Result<CostReport> price() {
     ALLOT_CHECK(checkWork());
     for (std::size_t i = 0; i < graph_.opCount(); ++i) ALLOT_CHECK(priceOp(OpId(i)));
+    if (report_.estimated > 0) report_.arithmetic = used_.text(cluster_, file_.dtype);
     warnUnused();
     holdOutputs();
     file_.costs = provenanceText(report_, cluster_, measured_);
@@ -36,6 +38,7 @@ class Pricer {
   const MeasuredTimes* measured_;
   std::vector<OpFamily> family_;  // by type
   CostReport report_;
+  ArithmeticUse used_;  // of products, by class
   std::size_t ops_measured_ = 0;
 
   double around(OpId op) const {
@@ -52,7 +55,7 @@ class Pricer {
     const std::size_t i = op.index();
     const bool unknown = graph_.op_cost_unknown[i] != 0;
     OpWork work{
-        family_[graph_.op_type[i]], graph_.op_data_type[i], graph_.op_flops[i],
+        family_[graph_.op_type[i]], estimatedIn(graph_.op_data_type[i], file_.dtype), graph_.op_flops[i],
         static_cast<double>(graph_.op_read_bytes[i]) + static_cast<double>(graph_.op_written_bytes[i])};
     if (unknown || (work.bytes == 0 && work.flops > 0)) work.bytes = std::max(work.bytes, around(op));
     return work;
@@ -103,7 +106,9 @@ class Pricer {
       } else if (cls.spec && canEstimate(*cls.spec)) {
         ++report_.estimated;
         estimated = true;
-        times.emplace_back(cls.name, std::min(estimateSeconds(workOf(op), *cls.spec), kMaxSeconds));
+        const OpWork work = workOf(op);
+        used_.note(work, static_cast<std::size_t>(&cls - cluster_.classes.data()));
+        times.emplace_back(cls.name, std::min(estimateSeconds(work, *cls.spec), kMaxSeconds));
       } else {
         return badInput(fmt::format("op \"{}\"", graph_.op_name[i]),
                         fmt::format("no time on class \"{}\", whose {} not known", cls.name,
@@ -193,7 +198,10 @@ Result<CostReport> priceGraph(GraphFile& file, const Cluster& cluster, const Mea
 
 std::string provenanceText(const CostReport& report, const Cluster& cluster, const MeasuredTimes* measured) {
   std::vector<std::string> parts;
-  if (report.estimated > 0) parts.push_back(fmt::format("estimated (roofline; {})", figuresText(cluster)));
+  if (report.estimated > 0) {
+    parts.push_back(fmt::format("estimated (roofline; {}{}{})", report.arithmetic,
+                                report.arithmetic.empty() ? "" : "; ", figuresText(cluster)));
+  }
   if (report.measured > 0) {
     const std::string source = measured == nullptr ? "" : measured->source;
     parts.push_back(report.estimated + report.given == 0

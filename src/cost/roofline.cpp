@@ -6,33 +6,50 @@
 namespace allot {
 namespace {
 
-double peakOf(const DeviceSpec& spec, DataType type) {
+double figure(const DeviceSpec& spec, DataType type) {
   return spec.peak_per_second[static_cast<std::size_t>(type)];
 }
 
-double firstKnown(const DeviceSpec& spec, std::initializer_list<DataType> types) {
+Peak firstKnown(const DeviceSpec& spec, std::initializer_list<DataType> types) {
   for (const DataType type : types) {
-    if (peakOf(spec, type) > 0) return peakOf(spec, type);
+    if (figure(spec, type) > 0) return {type, figure(spec, type)};
   }
-  return 0;
+  return {};
 }
 
-double fp32Peak(const DeviceSpec& spec) {
+Peak fp32Peak(const DeviceSpec& spec) {
   constexpr double kShareOfHalf = 0.25;  // as on AWS Trainium, which states both
-  const double own = peakOf(spec, DataType::kFloat32);
-  return own > 0 ? own : kShareOfHalf * firstKnown(spec, {DataType::kBFloat16, DataType::kFloat16});
+  const double own = figure(spec, DataType::kFloat32);
+  if (own > 0) return {DataType::kFloat32, own};
+  const Peak half = firstKnown(spec, {DataType::kBFloat16, DataType::kFloat16});
+  return {DataType::kFloat32, kShareOfHalf * half.per_second};
+}
+
+// The model for one arithmetic.
+double secondsIn(DataType type, const OpWork& work, const DeviceSpec& spec) {
+  const Efficiency efficiency = efficiencyOf(work.family, type);
+  double peak = peakFor(spec, type);
+  if (!isProduct(work.family)) peak = std::min(peak, peakFor(spec, DataType::kFloat32));
+  if (efficiency.dense) peak *= spec.sustained;
+  const double compute = work.flops / (peak * efficiency.compute);
+  const double memory = work.bytes / (spec.memory_bytes_per_second * efficiency.memory);
+  return spec.overhead_seconds * efficiency.launches + std::max(compute, memory) +
+         (1 - efficiency.overlap) * std::min(compute, memory);
 }
 
 }  // namespace
 
-double peakFor(const DeviceSpec& spec, DataType type) {
+Peak peakOf(const DeviceSpec& spec, DataType type) {
   constexpr double kDoubleShare = 0.5;
   using enum DataType;
-  double peak = 0;
+  Peak peak;
   switch (type) {
     case kFloat64:
       peak = firstKnown(spec, {kFloat64});
-      return peak > 0 ? peak : kDoubleShare * fp32Peak(spec);
+      return peak.per_second > 0 ? peak : Peak{kFloat64, kDoubleShare * fp32Peak(spec).per_second};
+    case kTf32:
+      peak = firstKnown(spec, {kTf32});
+      return peak.per_second >= fp32Peak(spec).per_second ? peak : fp32Peak(spec);
     case kFloat16:
       peak = firstKnown(spec, {kFloat16, kBFloat16});
       break;
@@ -54,7 +71,11 @@ double peakFor(const DeviceSpec& spec, DataType type) {
     default:
       break;
   }
-  return peak > 0 ? peak : fp32Peak(spec);
+  return peak.per_second > 0 ? peak : fp32Peak(spec);
+}
+
+double peakFor(const DeviceSpec& spec, DataType type) {
+  return peakOf(spec, type).per_second;
 }
 
 bool canEstimate(const DeviceSpec& spec) {
@@ -63,16 +84,9 @@ bool canEstimate(const DeviceSpec& spec) {
 
 double estimateSeconds(const OpWork& work, const DeviceSpec& spec) {
   if (work.flops <= 0 && work.bytes <= 0) return 0;
-  const Efficiency efficiency = efficiencyOf(work.family, work.type);
-  // Convolutions run on the matrix units too, whatever the power limit does to them.
-  const bool matrix = efficiency.dense || work.family == OpFamily::kConvolution;
-  double peak = peakFor(spec, work.type);
-  if (!matrix) peak = std::min(peak, peakFor(spec, DataType::kFloat32));
-  if (efficiency.dense) peak *= spec.sustained;
-  const double compute = work.flops / (peak * efficiency.compute);
-  const double memory = work.bytes / (spec.memory_bytes_per_second * efficiency.memory);
-  return spec.overhead_seconds * efficiency.launches + std::max(compute, memory) +
-         (1 - efficiency.overlap) * std::min(compute, memory);
+  if (work.type != DataType::kTf32) return secondsIn(work.type, work, spec);
+  const double plain = secondsIn(DataType::kFloat32, work, spec);
+  return figure(spec, DataType::kTf32) > 0 ? std::min(plain, secondsIn(DataType::kTf32, work, spec)) : plain;
 }
 
 }  // namespace allot
