@@ -54,6 +54,8 @@ Result<Task> loadTask(const Arguments& arguments);
 // The last positional argument is the plan.
 Result<PlannedTask> loadPlannedTask(const Arguments& arguments);
 Result<Plan> loadPlan(const Arguments& arguments, const std::string& path, const Problem& problem);
+Result<Plan> parsePlan(const Arguments& arguments, const std::string& text, const std::string& file,
+                       const Problem& problem);
 // Fails with an op's name when the plan leaves one without a device.
 Result<void> requireComplete(const Problem& problem, const Plan& plan, const std::string& file);
 
@@ -76,6 +78,8 @@ Result<T> inFile(Result<T> result, const std::string& file) {
 
 // Adds config file and command line to `options`.
 Result<void> applyOptions(const Arguments& arguments, Options& options);
+// Refuses an arithmetic that times were not made for: options cannot change times once they are read.
+Result<void> requireArithmetic(const Options& options, std::optional<DataType> of_times);
 void printWarnings(const Arguments& arguments, const std::string& file, const Warnings& warnings);
 
 // "-" under the name it has in messages.

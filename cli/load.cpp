@@ -33,15 +33,23 @@ Result<void> addDim(const std::string& text, std::map<std::string, std::int64_t>
   return {};
 }
 
-Result<Problem> readInputs(const Arguments& arguments, std::span<const std::string> paths) {
+// `planned_for`: the arithmetic of the plan that is read next, which models are estimated for where the user
+// asks for no other.
+Result<Problem> readInputs(const Arguments& arguments, std::span<const std::string> paths,
+                           std::optional<DataType> planned_for = std::nullopt) {
   ALLOT_TRY(const InputOptions options, inputOptions(arguments));
   std::vector<Problem> problems;
   for (const std::string& path : paths) {
     const std::string file = displayName(path);
     ALLOT_TRY(const MappedFile input, MappedFile::open(path));
     Warnings warnings;
-    auto problem = readProblem(input.text(), file, options.read,
-                               options.cluster ? &*options.cluster : nullptr, warnings);
+    ReadOptions read = options.read;
+    if (!read.dtype && planned_for) {
+      const auto format = read.format ? Result<Format>(*read.format) : recogniseFormat(input.text(), file);
+      if (format && (*format == Format::kOnnx || *format == Format::kGraph)) read.dtype = planned_for;
+    }
+    auto problem =
+        readProblem(input.text(), file, read, options.cluster ? &*options.cluster : nullptr, warnings);
     printWarnings(arguments, file, warnings);
     if (!problem) return problem;
     problems.push_back(std::move(*problem));
@@ -101,14 +109,29 @@ Result<void> addCommandConstraints(const Arguments& arguments, Problem& problem)
 }
 
 Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem& problem) {
+  options.modes.dtype = problem.modes.dtype;
   ALLOT_CHECK(applyOptions(arguments, options));
   if (!options.modes.goal) {
     return usageError("--goal", "no goal is given, and the input names none",
                       "add --goal throughput, latency or completion");
   }
+  ALLOT_CHECK(requireArithmetic(options, problem.modes.dtype));
   ALLOT_CHECK(inFile(problem.setModes(options.modes), displayName(arguments.inputs.front())));
   options.modes = problem.modes;
   return {};
+}
+
+// What is asked for when inputs are read. Standard input is left to whoever applies the options.
+Result<std::optional<DataType>> askedArithmetic(const Arguments& arguments) {
+  Options options;
+  if (arguments.config == "-") {
+    Arguments rest = arguments;
+    rest.config.clear();
+    ALLOT_CHECK(applyOptions(rest, options));
+  } else {
+    ALLOT_CHECK(applyOptions(arguments, options));
+  }
+  return options.modes.dtype;
 }
 
 // "0.5,2,10ms"
@@ -189,6 +212,7 @@ Result<MeasuredTimes> loadTimes(const Arguments& arguments) {
 Result<InputOptions> inputOptions(const Arguments& arguments) {
   InputOptions options;
   ALLOT_TRY(options.read, readOptionsOf(arguments));
+  ALLOT_TRY(options.read.dtype, askedArithmetic(arguments));
   if (!arguments.cluster.empty()) {
     ALLOT_TRY(options.cluster, loadCluster(arguments));
   }
@@ -200,9 +224,19 @@ Result<InputOptions> inputOptions(const Arguments& arguments) {
   return options;
 }
 
+Result<void> requireArithmetic(const Options& options, std::optional<DataType> of_times) {
+  if (options.modes.dtype == of_times) return {};
+  return usageError("--dtype", "the inputs were not estimated for it",
+                    "give it on the command line, and only where times of models are estimated");
+}
+
 Result<Plan> loadPlan(const Arguments& arguments, const std::string& path, const Problem& problem) {
-  const std::string file = displayName(path);
   ALLOT_TRY(const std::string text, readFile(path));
+  return parsePlan(arguments, text, displayName(path), problem);
+}
+
+Result<Plan> parsePlan(const Arguments& arguments, const std::string& text, const std::string& file,
+                       const Problem& problem) {
   Warnings warnings;
   auto plan = readPlan(text, file, problem, warnings);
   printWarnings(arguments, file, warnings);
@@ -239,9 +273,11 @@ Result<Task> loadTask(const Arguments& arguments) {
 Result<PlannedTask> loadPlannedTask(const Arguments& arguments) {
   ALLOT_CHECK(checkStreams(arguments));
   const std::span<const std::string> paths(arguments.inputs);
-  ALLOT_TRY(Problem problem, readInputs(arguments, paths.first(paths.size() - 1)));
+  ALLOT_TRY(const std::string plan_text, readFile(paths.back()));
+  ALLOT_TRY(Problem problem,
+            readInputs(arguments, paths.first(paths.size() - 1), arithmeticOfPlan(plan_text)));
   ALLOT_CHECK(addCommandConstraints(arguments, problem));
-  ALLOT_TRY(Plan plan, loadPlan(arguments, paths.back(), problem));
+  ALLOT_TRY(Plan plan, parsePlan(arguments, plan_text, displayName(paths.back()), problem));
   Options options{plan.modes, {}};
   ALLOT_CHECK(adoptOptions(arguments, options, problem));
   plan.modes = problem.modes;

@@ -141,7 +141,9 @@ Result<Contents> importGraph(const Arguments& arguments, std::string_view text, 
   if (!graph) return fail(std::move(graph).error());
   Options modes;
   modes.modes.goal = graph->goal;
+  modes.modes.dtype = graph->dtype;
   ALLOT_CHECK(applyOptions(arguments, modes));
+  ALLOT_CHECK(requireArithmetic(modes, graph->dtype));
   graph->goal = modes.modes.goal;
   Contents contents = contentsOf(graph->name, graph->graph, graph->graph.tensorCount());
   contents.unknown_shapes = graph->unknown_shapes;
@@ -154,6 +156,7 @@ Result<Contents> importProblem(const Arguments& arguments, const std::string& fi
   Options modes;
   modes.modes = problem.modes;
   ALLOT_CHECK(applyOptions(arguments, modes));
+  ALLOT_CHECK(requireArithmetic(modes, problem.modes.dtype));
   if (auto set = problem.setModes(modes.modes); !set) {
     Error error = std::move(set).error();
     error.file = file;

@@ -48,6 +48,7 @@ struct ReadOptions {
   std::optional<PackRule> pack;              // op chains: merge ops that follow one another
   const MeasuredTimes* measured = nullptr;   // graphs: times of ops that go before all others (allot/cost.h)
   std::map<std::string, std::int64_t> dims;  // ONNX: values of symbolic dimensions
+  std::optional<DataType> dtype;             // graphs: arithmetic to estimate for; absent = the model's own
 };
 
 Result<Format> recogniseFormat(std::string_view text, const std::string& file);
@@ -71,6 +72,10 @@ Result<MeasuredTimes> readTimes(std::string_view text, const std::string& file, 
 // Names are resolved in `problem`; what the file leaves out stays empty.
 Result<Plan> readPlan(std::string_view text, const std::string& file, const Problem& problem,
                       Warnings& warnings);
+
+// The arithmetic that a plan was made for, where it names one: graphs are estimated for it before the plan is
+// read. Nothing where the text is no plan.
+std::optional<DataType> arithmeticOfPlan(std::string_view text);
 
 // Joins a graph and a cluster to a finished problem.
 Result<Problem> makeProblem(GraphFile graph, const Cluster& cluster);

@@ -27,6 +27,7 @@ enum class MemoryModel : std::uint8_t { kStatic, kLive };
 enum class LatencyModel : std::uint8_t { kEvents, kSubgraphCalls };
 enum class Fuse : std::uint8_t { kNone, kOrtCpu };
 enum class Helpers : std::uint8_t { kAuto, kOff };
+enum class DataType : std::uint8_t;  // allot/graph.h
 
 struct Modes {
   std::optional<Goal> goal;
@@ -48,6 +49,7 @@ struct Modes {
   double headroom = 0;                // share of every device's memory kept free, 0 .. 1
   double optimizer_factor = 1;        // bytes held per byte of weights
   Fuse fuse = Fuse::kNone;            // runtime whose fused groups share a device
+  std::optional<DataType> dtype;      // what times and sizes were estimated for; absent = the model's own
 };
 
 struct RunOptions {

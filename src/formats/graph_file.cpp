@@ -17,11 +17,10 @@ Result<GraphFile> readOwnGraph(const JsonNode& root, Warnings& warnings) {
     ALLOT_TRY(const JsonNode node, root.at("name"));
     ALLOT_TRY(file.name, node.label());
   }
-  if (root.has("goal")) {
-    Options options;
-    ALLOT_CHECK(readModes(root, options, warnings));
-    file.goal = options.modes.goal;
-  }
+  Options options;
+  ALLOT_CHECK(readModes(root, options, warnings));
+  file.goal = options.modes.goal;
+  file.dtype = options.modes.dtype;
   OpPartsReader parts(file.graph, warnings);
   ALLOT_TRY(const JsonNode ops, root.at("ops"));
   ALLOT_CHECK(ops.forEach([&](const JsonNode& node) -> Result<void> {
@@ -75,6 +74,7 @@ std::string writeGraph(const GraphFile& file) {
   JsonWriter out;
   out.beginObject().field("schema", "allot.graph/1").field("name", file.name);
   if (file.goal) out.field("goal", name(*file.goal));
+  if (file.dtype) out.key("options").beginObject().field("dtype", name(*file.dtype)).endObject();
   out.key("ops").beginArray();
   for (std::size_t i = 0; i < graph.opCount(); ++i) {
     out.beginObject();
@@ -131,6 +131,7 @@ Result<Problem> makeProblem(GraphFile file, const Cluster& cluster) {
   problem.tensor_seconds.assign(problem.graph.tensorCount(), std::nan(""));
   problem.tensor_matrix.assign(problem.graph.tensorCount(), -1);
   problem.modes.goal = file.goal;
+  problem.modes.dtype = file.dtype;
   problem.costs = std::move(file.costs);
   ALLOT_CHECK(problem.finish());
   return problem;

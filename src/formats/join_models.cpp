@@ -77,6 +77,9 @@ Result<Problem> joinModels(std::vector<Problem> problems) {
   std::vector<std::string> costs;
   for (const Problem& one : problems) costs.push_back(one.costs);
   all.costs = joinProvenance(costs);
+  for (const Problem& one : problems) {
+    if (one.modes.dtype != all.modes.dtype) all.modes.dtype.reset();
+  }
   std::vector<std::string> used;
   for (const Problem& one : problems) {
     if (!sameCluster(all.cluster, one.cluster)) {

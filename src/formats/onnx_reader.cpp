@@ -8,6 +8,7 @@
 #include "formats/onnx/functions.h"
 #include "formats/onnx/opsets.h"
 #include "formats/onnx/parse.h"
+#include "formats/onnx/retype.h"
 
 namespace allot {
 
@@ -19,8 +20,12 @@ Result<GraphFile> readOnnx(std::string_view bytes, const std::string& file, cons
   ALLOT_CHECK(onnx::resolveExternal(model, std::filesystem::path(file).parent_path().string()));
   ALLOT_TRY(const onnx::Captures captures, onnx::orderNodes(model));
   ALLOT_TRY(const onnx::Dims dims, onnx::bindDims(model, options.dims));
-  ALLOT_TRY(const onnx::InferredTypes types, onnx::inferTypes(model, model.graph, dims));
-  return onnx::assemble(model, captures, types, std::string(model.graph.name), warnings);
+  ALLOT_TRY(onnx::InferredTypes types, onnx::inferTypes(model, model.graph, dims));
+  if (options.dtype) onnx::retype(model, types, *options.dtype);
+  ALLOT_TRY(GraphFile graph, onnx::assemble(model, captures, types, std::string(model.graph.name), warnings));
+  if (options.dtype) onnx::retypeOps(graph.graph, *options.dtype);
+  graph.dtype = options.dtype;
+  return graph;
 }
 
 }  // namespace allot

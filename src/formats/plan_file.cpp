@@ -16,6 +16,20 @@ namespace {
 constexpr std::string_view kRemedy = "give the plan of this problem";
 constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 
+}  // namespace
+
+std::optional<DataType> arithmeticOfPlan(std::string_view text) {
+  const auto document = JsonDocument::parse(text, "", true);
+  if (!document) return std::nullopt;
+  Options options;
+  Warnings unused;
+  if (!expectSchema(document->root(), "allot.plan/1") || !readModes(document->root(), options, unused))
+    return std::nullopt;
+  return options.modes.dtype;
+}
+
+namespace {
+
 class PlanReader {
  public:
   PlanReader(const Problem& problem, Warnings& warnings) : problem_(problem), warnings_(warnings) {

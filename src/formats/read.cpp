@@ -98,6 +98,11 @@ Result<void> requireUseful(Format format, const ReadOptions& options) {
   if (!options.dims.empty() && format != Format::kOnnx)
     return badInput("--dim", fmt::format("a {} file has no dimensions", name(format)),
                     "leave it out, or give an ONNX model");
+  if (options.dtype && format != Format::kGraph && format != Format::kOnnx && format != Format::kProblem) {
+    return fail({ErrorCode::kUsage, "", "--dtype",
+                 fmt::format("a {} file brings its own times: there is nothing to estimate", name(format)),
+                 "leave it out"});
+  }
   if (!options.pack || format == Format::kOpChainCsv || format == Format::kOpTypesCsv ||
       format == Format::kPyTorchTrace)
     return {};
@@ -127,11 +132,53 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   return visit(format, &root);
 }
 
+// Sizes of a graph file are bytes without types: what was read in one width cannot be had in another.
+Result<void> requireWidth(const OpGraph& graph, DataType asked) {
+  const auto bits = [](DataType type) {
+    if (type == DataType::kFloat16 || type == DataType::kBFloat16) return 16;
+    return type == DataType::kFloat8 || type == DataType::kInt8 ? 8 : 32;
+  };
+  for (std::size_t i = 0; i < graph.opCount(); ++i) {
+    const DataType own = graph.op_data_type[i];
+    const bool floats = own == DataType::kFloat32 || own == DataType::kTf32 || own == DataType::kFloat16 ||
+                        own == DataType::kBFloat16 || own == DataType::kUnknown;
+    if (!floats || bits(own) == bits(asked)) continue;
+    return fail(
+        {ErrorCode::kUsage, "", "--dtype",
+         fmt::format("the sizes in a graph file are those of {} (op \"{}\"), not of {}",
+                     own == DataType::kUnknown ? name(DataType::kFloat32) : name(own), graph.op_name[i],
+                     name(asked)),
+         fmt::format("import the model itself again: allot import MODEL.onnx --dtype {}", name(asked))});
+  }
+  return {};
+}
+
+Result<GraphFile> readGraphFile(const JsonNode& root, std::optional<DataType> asked, Warnings& warnings) {
+  ALLOT_TRY(GraphFile file, readOwnGraph(root, warnings));
+  if (!asked || file.dtype == asked) return file;
+  ALLOT_CHECK(requireWidth(file.graph, *asked));
+  for (DataType& type : file.graph.op_data_type) {
+    if (type == DataType::kFloat16 || type == DataType::kBFloat16) type = *asked;
+  }
+  file.dtype = asked;
+  return file;
+}
+
+Result<Problem> readProblemFile(const JsonNode& root, std::optional<DataType> asked, Warnings& warnings) {
+  ALLOT_TRY(Problem problem, readOwnProblem(root, warnings));
+  if (!asked || problem.modes.dtype == asked) return problem;
+  return fail({ErrorCode::kUsage, "", "--dtype",
+               problem.modes.dtype
+                   ? fmt::format("the times in the file were estimated for {}", name(*problem.modes.dtype))
+                   : std::string("the times in the file are given, not estimated here"),
+               "leave it out, or give the model itself with --cluster"});
+}
+
 Result<GraphFile> readGraphOf(Format format, const JsonNode* root, std::string_view text,
                               const std::string& file, const ReadOptions& options, Warnings& warnings) {
   switch (format) {
     case Format::kGraph:
-      return readOwnGraph(*root, warnings);
+      return readGraphFile(*root, options.dtype, warnings);
     case Format::kPipeDreamJson:
       return readPipeDreamJson(*root, options, warnings);
     case Format::kPipeDreamText:
@@ -198,7 +245,7 @@ Result<Problem> readProblem(std::string_view text, const std::string& file, cons
   const auto read = [&](Format format, const JsonNode* root) -> Result<Problem> {
     switch (format) {
       case Format::kProblem:
-        return readOwnProblem(*root, warnings);
+        return readProblemFile(*root, options.dtype, warnings);
       case Format::kDnnPartitioning:
         return readDnnPartitioning(*root, options, warnings);
       case Format::kMoirai:
@@ -223,6 +270,12 @@ Result<Problem> readProblem(std::string_view text, const std::string& file, cons
       return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
     ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, file, options, warnings));
     ALLOT_TRY(const CostReport costs, priceGraph(graph, *cluster, options.measured));
+    if (options.dtype && costs.estimated == 0) {
+      return fail({ErrorCode::kUsage, "", "--dtype",
+                   fmt::format("all times are {}: there is nothing to estimate for {}",
+                               costs.measured > 0 ? "measured" : "given", name(*options.dtype)),
+                   "leave it out"});
+    }
     warnings.insert(warnings.end(), costs.warnings.begin(), costs.warnings.end());
     for (const auto& [type, count] : costs.unpriced)
       warnings.push_back(

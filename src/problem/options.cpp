@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 
+#include "allot/graph.h"
 #include "base/units.h"
 
 namespace allot {
@@ -123,6 +125,17 @@ OptionSpec count(std::string_view option, std::string_view value, std::string_vi
           [](const Options& options) { return fmt::format("{}", options.*Part.*Member); }};
 }
 
+constexpr std::array<std::string_view, 6> kArithmetic{"fp32", "tf32", "fp16", "bf16", "fp8", "int8"};
+
+Result<void> setArithmetic(Options& options, std::string_view text) {
+  if (std::find(kArithmetic.begin(), kArithmetic.end(), text) == kArithmetic.end()) {
+    return badInput("", fmt::format("\"{}\" is not a choice", text),
+                    fmt::format("use {}", fmt::join(kArithmetic, ", ")));
+  }
+  options.modes.dtype = dataTypeFromName(text);
+  return {};
+}
+
 std::vector<OptionSpec> makeTable() {
   using S = OptionScope;
   std::vector<OptionSpec> table;
@@ -182,6 +195,16 @@ std::vector<OptionSpec> makeTable() {
                    [](const Options& options) { return fmt::format("{}", options.modes.optimizer_factor); }});
   table.push_back(choice<&Modes::fuse>(
       "fuse", "never split a group of ops that this runtime would fuse, by its table of rules", S::kAll));
+  table.push_back({"dtype",
+                   "NAME",
+                   "arithmetic to estimate times and sizes for (default: the types of the model, products of "
+                   "fp32 models in tf32 where a device has it); times that are given or measured stay",
+                   {kArithmetic.begin(), kArithmetic.end()},
+                   S::kAll,
+                   setArithmetic,
+                   [](const Options& options) {
+                     return std::string(options.modes.dtype ? name(*options.modes.dtype) : "");
+                   }});
   table.push_back({"solver",
                    "NAME",
                    "run one solver instead of the portfolio",

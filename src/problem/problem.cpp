@@ -182,7 +182,10 @@ Transfers Problem::defaultTransfers() const {
 
 Result<void> Problem::setModes(const Modes& wanted) {
   const bool other_units = wanted.fuse != modes.fuse;
+  // Times and sizes were made for one arithmetic; to ask for another changes nothing of them.
+  const std::optional<DataType> dtype = modes.dtype;
   modes = wanted;
+  modes.dtype = dtype;
   if (other_units) {
     joinUnits();
     applyConstraints();
