@@ -76,7 +76,10 @@ Result<T> inFile(Result<T> result, const std::string& file) {
   return fail(std::move(error));
 }
 
-// Adds config file and command line to `options`.
+// Adds config file and command line to `options`, and puts the modes into force. An option of the call that
+// means nothing here is refused; of what files say for other goals the user is warned.
+Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem& problem);
+// The same where there is no problem to judge by.
 Result<void> applyOptions(const Arguments& arguments, Options& options);
 // Refuses an arithmetic that times were not made for: options cannot change times once they are read.
 Result<void> requireArithmetic(const Options& options, std::optional<DataType> of_times);

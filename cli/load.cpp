@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "common.h"
 #include "config_file.h"
+#include "problem/option_use.h"
 
 namespace allot::cli {
 namespace {
@@ -33,27 +34,81 @@ Result<void> addDim(const std::string& text, std::map<std::string, std::int64_t>
   return {};
 }
 
+// Takes an option of reading away by its name; false where it is none, or was not given.
+bool dropOption(std::string_view name, ReadOptions& options, const Cluster*& cluster) {
+  const auto dropped = [](auto& value) {
+    return std::exchange(value, {}) != std::decay_t<decltype(value)>{};
+  };
+  if (name == "--cluster") return dropped(cluster);
+  if (name == "--times") return dropped(options.measured);
+  if (name == "--dim") return dropped(options.dims);
+  if (name == "--time-unit") return dropped(options.time_unit);
+  if (name == "--merge-edges") return dropped(options.merge_edges);
+  if (name != "--pack" || !options.pack) return false;
+  options.pack.reset();
+  return true;
+}
+
+// Of several inputs one at least must have a use for an option; the others are read without it.
+class InputReader {
+ public:
+  InputReader(const Arguments& arguments, const InputOptions& options, std::optional<DataType> planned_for)
+      : arguments_(arguments), options_(options), planned_for_(planned_for) {}
+
+  Result<Problem> read(const std::string& path) {
+    const std::string file = displayName(path);
+    ALLOT_TRY(const MappedFile input, MappedFile::open(path));
+    ReadOptions options = options_.read;
+    const Cluster* cluster = options_.cluster ? &*options_.cluster : nullptr;
+    if (!options.dtype && planned_for_ && isModel(input.text(), file)) options.dtype = planned_for_;
+    for (;;) {
+      Warnings warnings;
+      auto problem = readProblem(input.text(), file, options, cluster, warnings);
+      if (!problem && problem.error().code == ErrorCode::kUsage &&
+          dropOption(problem.error().where, options, cluster)) {
+        refusals_.push_back(std::move(problem).error());
+        continue;
+      }
+      printWarnings(arguments_, file, warnings);
+      return problem;
+    }
+  }
+
+  Result<void> requireUses(std::size_t inputs) const {
+    for (const Error& refusal : refusals_) {
+      const auto same = [&](const Error& other) { return other.where == refusal.where; };
+      if (static_cast<std::size_t>(std::count_if(refusals_.begin(), refusals_.end(), same)) == inputs)
+        return fail(refusal);
+    }
+    return {};
+  }
+
+ private:
+  const Arguments& arguments_;
+  const InputOptions& options_;
+  std::optional<DataType> planned_for_;
+  std::vector<Error> refusals_;
+
+  // Whether its times are estimated.
+  bool isModel(std::string_view text, const std::string& file) const {
+    const auto format =
+        options_.read.format ? Result<Format>(*options_.read.format) : recogniseFormat(text, file);
+    return format && (*format == Format::kOnnx || *format == Format::kGraph);
+  }
+};
+
 // `planned_for`: the arithmetic of the plan that is read next, which models are estimated for where the user
 // asks for no other.
 Result<Problem> readInputs(const Arguments& arguments, std::span<const std::string> paths,
                            std::optional<DataType> planned_for = std::nullopt) {
   ALLOT_TRY(const InputOptions options, inputOptions(arguments));
+  InputReader reader(arguments, options, planned_for);
   std::vector<Problem> problems;
   for (const std::string& path : paths) {
-    const std::string file = displayName(path);
-    ALLOT_TRY(const MappedFile input, MappedFile::open(path));
-    Warnings warnings;
-    ReadOptions read = options.read;
-    if (!read.dtype && planned_for) {
-      const auto format = read.format ? Result<Format>(*read.format) : recogniseFormat(input.text(), file);
-      if (format && (*format == Format::kOnnx || *format == Format::kGraph)) read.dtype = planned_for;
-    }
-    auto problem =
-        readProblem(input.text(), file, read, options.cluster ? &*options.cluster : nullptr, warnings);
-    printWarnings(arguments, file, warnings);
-    if (!problem) return problem;
-    problems.push_back(std::move(*problem));
+    ALLOT_TRY(Problem problem, reader.read(path));
+    problems.push_back(std::move(problem));
   }
+  ALLOT_CHECK(reader.requireUses(paths.size()));
   return inFile(joinModels(std::move(problems)), displayName(paths.front()));
 }
 
@@ -108,19 +163,6 @@ Result<void> addCommandConstraints(const Arguments& arguments, Problem& problem)
   return problem.addConstraints(more);
 }
 
-Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem& problem) {
-  options.modes.dtype = problem.modes.dtype;
-  ALLOT_CHECK(applyOptions(arguments, options));
-  if (!options.modes.goal) {
-    return usageError("--goal", "no goal is given, and the input names none",
-                      "add --goal throughput, latency or completion");
-  }
-  ALLOT_CHECK(requireArithmetic(options, problem.modes.dtype));
-  ALLOT_CHECK(inFile(problem.setModes(options.modes), displayName(arguments.inputs.front())));
-  options.modes = problem.modes;
-  return {};
-}
-
 // What is asked for when inputs are read. Standard input is left to whoever applies the options.
 Result<std::optional<DataType>> askedArithmetic(const Arguments& arguments) {
   Options options;
@@ -132,6 +174,36 @@ Result<std::optional<DataType>> askedArithmetic(const Arguments& arguments) {
     ALLOT_CHECK(applyOptions(arguments, options));
   }
   return options.modes.dtype;
+}
+
+// What a file says for another goal, or for another kind of input, has no effect there: `before` is what held
+// without the file.
+void warnOfMoot(const Arguments& arguments, const std::string& file, const Problem& problem,
+                const Options& before, const Options& said, const Modes& modes) {
+  Warnings warnings;
+  for (const OptionSpec& spec : optionTable()) {
+    if (spec.get(said) == spec.get(before)) continue;
+    const std::string why = whyMoot(spec, problem, modes);
+    if (!why.empty()) warnings.push_back(fmt::format("option {} {}: ignored", spec.name, why));
+  }
+  printWarnings(arguments, file, warnings);
+}
+
+// An option that the call itself gives must mean something.
+Result<void> refuseMoot(const Arguments& arguments, const Problem& problem, const Modes& modes) {
+  for (const auto& [option, value] : arguments.options) {
+    const std::string why = whyMoot(*findOption(option), problem, modes);
+    if (!why.empty()) return usageError("--" + option, why, "leave it out, or change what it goes with");
+    if (option == "max-moves" && arguments.start.empty() && arguments.events.empty())
+      return usageError("--max-moves", "counts from a start plan, but none is given", "add --start PLAN");
+  }
+  return {};
+}
+
+Result<void> requireGoal(const Options& options) {
+  if (options.modes.goal) return {};
+  return usageError("--goal", "no goal is given, and the input names none",
+                    "add --goal throughput, latency or completion");
 }
 
 // "0.5,2,10ms"
@@ -149,6 +221,14 @@ Result<PackRule> packRuleOf(const std::string& text) {
     return wrong("LOW must lie between 0 and 1, HIGH at or above 1");
   if (!seconds || *seconds < 0 || *seconds > kMaxSeconds) return wrong("TIME must be a time of 0 or more");
   return PackRule{*low, *high, *seconds};
+}
+
+Result<void> applyCall(const Arguments& arguments, Options& options) {
+  for (const auto& [option, value] : arguments.options) {
+    auto done = setOption(options, option, value);
+    if (!done) return usageError("--" + option, done.error().message, done.error().remedy);
+  }
+  return {};
 }
 
 Result<void> checkStreams(const Arguments& arguments) {
@@ -215,6 +295,9 @@ Result<InputOptions> inputOptions(const Arguments& arguments) {
   ALLOT_TRY(options.read.dtype, askedArithmetic(arguments));
   if (!arguments.cluster.empty()) {
     ALLOT_TRY(options.cluster, loadCluster(arguments));
+  } else if (!arguments.link.empty()) {
+    return usageError("--link", "joins devices named on the command line, and none are",
+                      "add --cluster, for example --cluster 2xT4,cpu:16");
   }
   if (!arguments.times.empty()) {
     ALLOT_TRY(MeasuredTimes measured, loadTimes(arguments));
@@ -254,10 +337,35 @@ Result<void> requireComplete(const Problem& problem, const Plan& plan, const std
 
 Result<void> applyOptions(const Arguments& arguments, Options& options) {
   if (!arguments.config.empty()) ALLOT_CHECK(applyConfigFile(arguments.config, options));
-  for (const auto& [option, value] : arguments.options) {
-    auto done = setOption(options, option, value);
-    if (!done) return usageError("--" + option, done.error().message, done.error().remedy);
+  return applyCall(arguments, options);
+}
+
+Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem& problem) {
+  options.modes.dtype = problem.modes.dtype;
+  const Options file = options;
+  if (!arguments.config.empty()) ALLOT_CHECK(applyConfigFile(arguments.config, options));
+  const Options config = options;
+  ALLOT_CHECK(applyCall(arguments, options));
+  ALLOT_CHECK(requireArithmetic(options, problem.modes.dtype));
+  const Modes asked = options.modes;
+  ALLOT_CHECK(refuseMoot(arguments, problem, asked));
+  // What the problem has by itself where nobody says anything.
+  Options plain;
+  plain.modes.fuse = file.modes.fuse;
+  ALLOT_CHECK(problem.setModes(plain.modes));
+  plain.modes = problem.modes;
+  const std::string input = displayName(arguments.inputs.front());
+  warnOfMoot(arguments, input, problem, plain, file, asked);
+  warnOfMoot(arguments, displayName(arguments.config), problem, file, config, asked);
+  auto done = problem.setModes(asked);
+  if (!done) {
+    // Where the file's own modes would do, it is the call that does not fit the input.
+    Modes without = config.modes;
+    without.goal = asked.goal;
+    if (problem.setModes(without)) done.error().code = ErrorCode::kUsage;
+    return inFile(std::move(done), input);
   }
+  options.modes = problem.modes;
   return {};
 }
 
@@ -267,6 +375,7 @@ Result<Task> loadTask(const Arguments& arguments) {
   ALLOT_CHECK(addCommandConstraints(arguments, problem));
   Options options{problem.modes, {}};
   ALLOT_CHECK(adoptOptions(arguments, options, problem));
+  ALLOT_CHECK(requireGoal(options));
   return Task{std::move(problem), std::move(options)};
 }
 
@@ -280,6 +389,7 @@ Result<PlannedTask> loadPlannedTask(const Arguments& arguments) {
   ALLOT_TRY(Plan plan, parsePlan(arguments, plan_text, displayName(paths.back()), problem));
   Options options{plan.modes, {}};
   ALLOT_CHECK(adoptOptions(arguments, options, problem));
+  ALLOT_CHECK(requireGoal(options));
   plan.modes = problem.modes;
   plan.costs = problem.costs;  // its times are those of the problem, whatever the file says
   return PlannedTask{std::move(problem), std::move(options), std::move(plan)};

@@ -68,6 +68,8 @@ Result<void> addMoves(const Arguments& arguments, const PlannedTask& task, Check
 }
 
 Result<int> checkPlan(const Arguments& arguments) {
+  if (arguments.strict && !arguments.prove)
+    return usageError("--strict", "goes with --prove: without it a check searches nothing", "add --prove");
   ALLOT_TRY(const PlannedTask task, loadPlannedTask(arguments));
   CheckReport report = check(task.problem, task.plan);
   ALLOT_CHECK(addMoves(arguments, task, report));

@@ -117,6 +117,8 @@ Result<int> compare(const Arguments& arguments) {
   }
   const std::atomic<bool>& stop = catchStopSignals();
   RunOptions run = task.options.run;
+  if (run.max_moves != RunOptions::kAnyMoves)
+    return usageError("--max-moves", "is for plan, check and simulate --events", "leave it out");
   run.time_limit_seconds = std::max(1.0, run.time_limit_seconds / static_cast<double>(names.size()));
   std::vector<Row> rows;
   Conflict conflict;

@@ -331,6 +331,11 @@ Result<std::string> detect(const Arguments& arguments) {
 
 Result<std::string> answer(const Arguments& arguments) {
   const std::string& action = arguments.inputs.front();
+  if (arguments.measure && action != "detect")
+    return usageError("--measure", "is for detect", "leave it out");
+  if (!arguments.link.empty() && action != "new") return usageError("--link", "is for new", "leave it out");
+  if (!arguments.output.empty() && (action == "list" || action == "show"))
+    return usageError("--output", "is for new and detect", "leave it out, or redirect standard output");
   if (action == "list") return listing(arguments);
   if (action == "show") return show(arguments);
   if (action == "new") return newCluster(arguments);

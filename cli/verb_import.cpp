@@ -139,6 +139,15 @@ Result<Contents> importGraph(const Arguments& arguments, std::string_view text, 
   auto graph = readGraph(text, file, options, warnings);
   printWarnings(arguments, file, warnings);
   if (!graph) return fail(std::move(graph).error());
+  for (const auto& [option, value] : arguments.options) {
+    const bool kept = option == "goal" || option == "memory" || option == "dtype";
+    if (!kept)
+      return usageError("--" + option, "a graph without devices does not keep it",
+                        "give it to plan, or add --cluster");
+  }
+  if (!arguments.times.empty())
+    return usageError("--times", "a graph without devices keeps no times of classes",
+                      "give it to plan, or add --cluster");
   Options modes;
   modes.modes.goal = graph->goal;
   modes.modes.dtype = graph->dtype;
@@ -151,17 +160,10 @@ Result<Contents> importGraph(const Arguments& arguments, std::string_view text, 
   return contents;
 }
 
-Result<Contents> importProblem(const Arguments& arguments, const std::string& file, Problem problem,
-                               std::string* document) {
+Result<Contents> importProblem(const Arguments& arguments, Problem problem, std::string* document) {
   Options modes;
   modes.modes = problem.modes;
-  ALLOT_CHECK(applyOptions(arguments, modes));
-  ALLOT_CHECK(requireArithmetic(modes, problem.modes.dtype));
-  if (auto set = problem.setModes(modes.modes); !set) {
-    Error error = std::move(set).error();
-    error.file = file;
-    return fail(std::move(error));
-  }
+  ALLOT_CHECK(adoptOptions(arguments, modes, problem));
   Contents contents = contentsOf(problem.name, problem.graph, problem.firstOrderTensor());
   contents.devices = problem.deviceCount();
   contents.costs = problem.costs;
@@ -197,7 +199,7 @@ Result<Contents> importInputs(const Arguments& arguments, Format& format, std::s
   }
   printWarnings(arguments, file, warnings);
   if (!*problem) return fail(std::move(*problem).error());
-  return importProblem(arguments, file, std::move(**problem), document);
+  return importProblem(arguments, std::move(**problem), document);
 }
 
 Result<int> importFile(const Arguments& arguments) {

@@ -161,6 +161,9 @@ Result<int> plan(const Arguments& arguments) {
   const bool limited = run.max_moves != RunOptions::kAnyMoves;
   if (limited && !start)
     return usageError("--max-moves", "counts from a start plan, but none is given", "add --start PLAN");
+  if (arguments.table && !hasCompositionTable(problem))
+    return usageError("--table", "only chains under via-host transfers have one",
+                      "use --goal throughput --contiguity chain --transfers via-host");
   catchStopSignals();
   SolveOutcome outcome;
   std::vector<MovePoint> curve;

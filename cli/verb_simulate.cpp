@@ -205,6 +205,8 @@ Result<int> simulateEvents(const Arguments& arguments) {
 }
 
 Result<int> simulate(const Arguments& arguments) {
+  if (!arguments.events.empty() && !arguments.noise.empty())
+    return usageError("--noise", "values a plan, and --events replays without one", "leave one of them out");
   if (!arguments.events.empty()) return simulateEvents(arguments);
   if (arguments.inputs.size() < 2)
     return usageError("PLAN", "there is a problem but no plan", "give the plan behind it, or --events FILE");

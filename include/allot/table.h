@@ -30,6 +30,8 @@ struct CompositionTable {
   std::vector<CompositionRow> rows;  // from one device to all
 };
 
+// Whether the goal and modes are those the table is defined for.
+bool hasCompositionTable(const Problem& problem);
 Result<CompositionTable> compositionTable(const Problem& problem, const RunOptions& run,
                                           const std::atomic<bool>* stop_flag = nullptr);
 

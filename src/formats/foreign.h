@@ -27,6 +27,8 @@ Result<GraphFile> readOnnx(std::string_view bytes, const std::string& file, cons
                            Warnings& warnings);
 // Fails on what a compressed file begins with.
 Result<void> refuseCompressed(std::string_view text);
+// Fails on the first option, or the cluster, that such a file has no use for; an error of the call.
+Result<void> requireHeeded(Format format, const ReadOptions& options, bool cluster);
 // The CSV format that a text's header names, if any.
 std::optional<Format> recogniseCsv(std::string_view text);
 

@@ -141,6 +141,8 @@ Result<Problem> readModelParts(std::span<const InputText> files, const ReadOptio
     } else {
       format = *options.format;
     }
+    if (auto heeded = requireHeeded(format, options, cluster != nullptr); !heeded)
+      return fail(inFile(std::move(heeded).error(), input.file));
     if (format == Format::kPyTorchTrace && chains.empty() && traces.size() < 2 && !has_types) {
       auto ops = readSide(input, traces.empty() ? TraceSide::kCpu : TraceSide::kGpu, options, warnings);
       if (!ops) return fail(inFile(std::move(ops).error(), input.file));

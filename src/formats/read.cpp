@@ -1,6 +1,7 @@
 // Recognises what a file is and calls its reader.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -13,24 +14,30 @@
 namespace allot {
 namespace {
 
+// What of ReadOptions a format heeds, and whether it needs a cluster or takes one.
+enum Heeds : unsigned { kUnit = 1, kMerge = 2, kPack = 4, kDims = 8, kTimes = 16, kCluster = 32, kType = 64 };
+constexpr unsigned kModel = kTimes | kCluster;         // a graph without devices
+constexpr unsigned kChain = kUnit | kPack | kCluster;  // times of a cpu and a gpu
+
 struct NamedFormat {
   Format format;
   std::string_view name;
+  unsigned heeds;
 };
 
-constexpr std::array<NamedFormat, 13> kFormats{{{Format::kProblem, "allot.problem"},
-                                                {Format::kGraph, "allot.graph"},
-                                                {Format::kCluster, "allot.cluster"},
-                                                {Format::kPlan, "allot.plan"},
-                                                {Format::kDnnPartitioning, "dnn-partitioning"},
-                                                {Format::kMoirai, "moirai"},
-                                                {Format::kPipeDreamText, "pipedream-text"},
-                                                {Format::kPipeDreamJson, "pipedream-json"},
-                                                {Format::kPiper, "piper"},
-                                                {Format::kOpChainCsv, "op-chain-csv"},
-                                                {Format::kOpTypesCsv, "op-types-csv"},
-                                                {Format::kPyTorchTrace, "pytorch-trace"},
-                                                {Format::kOnnx, "onnx"}}};
+constexpr std::array<NamedFormat, 13> kFormats{{{Format::kProblem, "allot.problem", 0},
+                                                {Format::kGraph, "allot.graph", kModel},
+                                                {Format::kCluster, "allot.cluster", 0},
+                                                {Format::kPlan, "allot.plan", 0},
+                                                {Format::kDnnPartitioning, "dnn-partitioning", kUnit},
+                                                {Format::kMoirai, "moirai", kUnit | kMerge},
+                                                {Format::kPipeDreamText, "pipedream-text", kUnit | kModel},
+                                                {Format::kPipeDreamJson, "pipedream-json", kUnit | kModel},
+                                                {Format::kPiper, "piper", kUnit},
+                                                {Format::kOpChainCsv, "op-chain-csv", kChain},
+                                                {Format::kOpTypesCsv, "op-types-csv", kChain},
+                                                {Format::kPyTorchTrace, "pytorch-trace", kChain},
+                                                {Format::kOnnx, "onnx", kDims | kType | kModel}}};
 
 // graph.txt has lines "node1 -- Conv2d(...) -- forward_compute_time=..., ...".
 bool looksLikePipeDreamText(std::string_view text) {
@@ -93,33 +100,13 @@ Result<T> named(Result<T> result, const std::string& file) {
   return result;
 }
 
-// Only chains can be packed and only ONNX has dimensions; elsewhere the options would do nothing unseen.
-Result<void> requireUseful(Format format, const ReadOptions& options) {
-  if (!options.dims.empty() && format != Format::kOnnx)
-    return badInput("--dim", fmt::format("a {} file has no dimensions", name(format)),
-                    "leave it out, or give an ONNX model");
-  if (options.dtype && format != Format::kGraph && format != Format::kOnnx && format != Format::kProblem) {
-    return fail({ErrorCode::kUsage, "", "--dtype",
-                 fmt::format("a {} file brings its own times: there is nothing to estimate", name(format)),
-                 "leave it out"});
-  }
-  if (!options.pack || format == Format::kOpChainCsv || format == Format::kOpTypesCsv ||
-      format == Format::kPyTorchTrace)
-    return {};
-  return badInput("--pack", fmt::format("a {} file cannot be packed", name(format)),
-                  "leave it out, or give an op chain or two traces");
-}
-
 // Calls `visit(format, root)`; root is null for plain formats.
 template <class Visit>
 auto open(std::string_view text, const std::string& file, const ReadOptions& options, Visit&& visit)
     -> decltype(visit(Format::kGraph, static_cast<const JsonNode*>(nullptr))) {
   ALLOT_CHECK(refuseCompressed(text));
   const std::optional<Format> known = options.format ? options.format : plainFormat(text, file);
-  if (known && isPlain(*known)) {
-    ALLOT_CHECK(requireUseful(*known, options));
-    return visit(*known, nullptr);
-  }
+  if (known && isPlain(*known)) return visit(*known, nullptr);
   ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
   const JsonNode root = document.root();
   Format format = Format::kProblem;
@@ -128,7 +115,6 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   } else {
     ALLOT_TRY(format, recognise(root));
   }
-  ALLOT_CHECK(requireUseful(format, options));
   return visit(format, &root);
 }
 
@@ -213,6 +199,32 @@ std::string formatNames() {
   return all;
 }
 
+Result<void> requireHeeded(Format format, const ReadOptions& options, bool cluster) {
+  if (format == Format::kCluster || format == Format::kPlan) return {};  // no input at all
+  const auto known = std::find_if(kFormats.begin(), kFormats.end(),
+                                  [&](const NamedFormat& row) { return row.format == format; });
+  struct Option {
+    std::string_view name;
+    bool given;
+    Heeds bit;
+    std::string_view why;
+  };
+  for (const Option& option :
+       {Option{"--dim", !options.dims.empty(), kDims, "has no dimensions"},
+        Option{"--pack", options.pack.has_value(), kPack, "cannot be packed"},
+        Option{"--time-unit", options.time_unit.has_value(), kUnit, "says its own units"},
+        Option{"--merge-edges", options.merge_edges, kMerge, "has no edges to join"},
+        Option{"--dtype", options.dtype.has_value(), kType,
+               "brings its own times: there is nothing to estimate"},
+        Option{"--times", options.measured != nullptr, kTimes, "has times of its own"},
+        Option{"--cluster", cluster, kCluster, "has devices of its own"}}) {
+    if (!option.given || (known->heeds & option.bit) != 0) continue;
+    return fail({ErrorCode::kUsage, "", std::string(option.name),
+                 fmt::format("input of format {} {}", known->name, option.why), "leave it out"});
+  }
+  return {};
+}
+
 Result<void> refuseCompressed(std::string_view text) {
   if (!text.starts_with("\x1f\x8b")) return {};
   return badInput("", "a gzip file", "unpack it first: gunzip FILE");
@@ -234,7 +246,8 @@ Result<Format> recogniseFormat(std::string_view text, const std::string& file) {
 Result<GraphFile> readGraph(std::string_view text, const std::string& file, const ReadOptions& options,
                             Warnings& warnings) {
   return named(open(text, file, options,
-                    [&](Format format, const JsonNode* root) {
+                    [&](Format format, const JsonNode* root) -> Result<GraphFile> {
+                      ALLOT_CHECK(requireHeeded(format, options, false));
                       return readGraphOf(format, root, text, file, options, warnings);
                     }),
                file);
@@ -243,6 +256,7 @@ Result<GraphFile> readGraph(std::string_view text, const std::string& file, cons
 Result<Problem> readProblem(std::string_view text, const std::string& file, const ReadOptions& options,
                             const Cluster* cluster, Warnings& warnings) {
   const auto read = [&](Format format, const JsonNode* root) -> Result<Problem> {
+    ALLOT_CHECK(requireHeeded(format, options, cluster != nullptr));
     switch (format) {
       case Format::kProblem:
         return readProblemFile(*root, options.dtype, warnings);

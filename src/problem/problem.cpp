@@ -206,8 +206,8 @@ Result<void> Problem::checkModes() const {
                     "use contiguity chain");
   }
   if (calls && liveMemory()) {
-    return fail({ErrorCode::kUsage, "", "options.memory", "subgraph-calls knows static memory only",
-                 "use memory static, or the events model"});
+    return badInput("options.memory", "subgraph-calls knows static memory only",
+                    "use memory static, or the events model");
   }
   if (goal() == Goal::kThroughput) ALLOT_CHECK(checkReplicaLinks());
   bool from_links = false;

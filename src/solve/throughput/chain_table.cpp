@@ -27,11 +27,15 @@ std::vector<std::string> kindNames(const PipelineModel& model) {
 
 }  // namespace
 
+bool hasCompositionTable(const Problem& problem) {
+  return problem.goal() == Goal::kThroughput && problem.modes.contiguity == Contiguity::kChain &&
+         problem.transfers() == Transfers::kViaHost;
+}
+
 Result<CompositionTable> compositionTable(const Problem& problem, const RunOptions& run,
                                           const std::atomic<bool>* stop_flag) {
-  if (problem.goal() != Goal::kThroughput || problem.modes.contiguity != Contiguity::kChain ||
-      problem.transfers() != Transfers::kViaHost) {
-    return fail({ErrorCode::kBadInput, "", "table", "only chains under via-host transfers have one",
+  if (!hasCompositionTable(problem)) {
+    return fail({ErrorCode::kUsage, "", "--table", "only chains under via-host transfers have one",
                  "use --goal throughput --contiguity chain --transfers via-host"});
   }
   const Budget budget(run, stop_flag);
