@@ -200,6 +200,17 @@ Result<void> refuseMoot(const Arguments& arguments, const Problem& problem, cons
   return {};
 }
 
+// Times of a length that sums of the others cannot feel.
+void warnOfShortTimes(const Arguments& arguments, const Problem& problem) {
+  const std::size_t count = problem.shortTimes().size();
+  if (count == 0) return;
+  printWarnings(
+      arguments, displayName(arguments.inputs.front()),
+      {fmt::format("{} time{} below {:.3g} s, too short to move the clock, and count{} as 0 "
+                   "(docs/semantics.md, Clock)",
+                   count, count == 1 ? " is" : "s are", problem.clockStep(), count == 1 ? "s" : "")});
+}
+
 Result<void> requireGoal(const Options& options) {
   if (options.modes.goal) return {};
   return usageError("--goal", "no goal is given, and the input names none",
@@ -376,6 +387,7 @@ Result<Task> loadTask(const Arguments& arguments) {
   Options options{problem.modes, {}};
   ALLOT_CHECK(adoptOptions(arguments, options, problem));
   ALLOT_CHECK(requireGoal(options));
+  warnOfShortTimes(arguments, problem);
   return Task{std::move(problem), std::move(options)};
 }
 
@@ -390,6 +402,7 @@ Result<PlannedTask> loadPlannedTask(const Arguments& arguments) {
   Options options{plan.modes, {}};
   ALLOT_CHECK(adoptOptions(arguments, options, problem));
   ALLOT_CHECK(requireGoal(options));
+  warnOfShortTimes(arguments, problem);
   plan.modes = problem.modes;
   plan.costs = problem.costs;  // its times are those of the problem, whatever the file says
   return PlannedTask{std::move(problem), std::move(options), std::move(plan)};

@@ -227,7 +227,20 @@ class Printer {
                       limited && full.limit > 0 ? percentText(full.used / full.limit) : "-",
                       full.binds ? "binds: nothing more fits" : ""});
     }
-    text_ += "\n" + tableText(rows);
+    text_ += "\n" + tableText(rows) + heldText();
+  }
+
+  // What the figures of the table above are made of.
+  std::string heldText() const {
+    const Modes& modes = problem_.modes;
+    std::string text = "  (used: weights";
+    if (modes.optimizer_factor != 1) text += fmt::format(" x {:g}", modes.optimizer_factor);
+    text += ", memory and activations of the ops there";
+    if (!problem_.graph.block_bytes.empty()) text += ", weights that several ops read once";
+    if (problem_.liveMemory()) text += ", and at their largest the workspace and the tensors alive";
+    if (problem_.goal() == Goal::kThroughput && modes.in_flight)
+      text += ", and what samples in flight keep for their backward ops";
+    return text + ")\n";
   }
 
   void elsewhere(const OpExplanation& item) {

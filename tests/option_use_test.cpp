@@ -147,6 +147,35 @@ TEST_F(OptionUse, VerbsOfDevicesRefuseWhatIsNotTheirs) {
   expectRefused("devices list -o list.txt", "--output");
 }
 
+TEST_F(OptionUse, TimesBelowTheClockAreCounted) {
+  std::string text = kPlain;
+  text.replace(text.find("[2, 2.5]"), 8, "[2e-16, 2.5e-16]");
+  save("short.json", text);
+  for (const char* goal : {"latency", "throughput"}) {
+    const std::string plan = fmt::format("plan short.json --goal {} -o plan.json", goal);
+    for (const std::string& call :
+         {plan, std::string("check short.json plan.json"), std::string("simulate short.json plan.json"),
+          fmt::format("compare short.json --goal {} --solvers single", goal)}) {
+      const CommandAnswer answer = runCommand(call);
+      EXPECT_EQ(answer.code, 0) << call << answer.err;
+      EXPECT_NE(answer.err.find("short.json: 2 times are below"), std::string::npos) << call << answer.err;
+    }
+    EXPECT_EQ(runCommand(plan + " -q").err, "");
+  }
+  EXPECT_EQ(runCommand("plan plain.json --goal latency").err, "");
+}
+
+TEST_F(OptionUse, ExplainSaysWhatMemoryIsMadeOf) {
+  ASSERT_EQ(runCommand("plan plain.json --goal latency -q -o plan.json").code, 0);
+  std::string text = runCommand("explain plain.json plan.json --time-limit 0").out;
+  EXPECT_NE(text.find("(used: weights, memory and activations of the ops there)"), std::string::npos) << text;
+  text = runCommand("explain plain.json plan.json --time-limit 0 --memory live --optimizer-factor 4").out;
+  EXPECT_NE(text.find("(used: weights x 4, memory and activations of the ops there, and at their largest the "
+                      "workspace and the tensors alive)"),
+            std::string::npos)
+      << text;
+}
+
 // A file may serve several goals: what it says for another one is ignored aloud, never an error.
 TEST_F(OptionUse, WhatFilesSayForOtherGoalsIsAWarning) {
   std::string text = kPlain;

@@ -25,8 +25,8 @@ struct NamedFormat {
   unsigned heeds;
 };
 
-constexpr std::array<NamedFormat, 13> kFormats{{{Format::kProblem, "allot.problem", 0},
-                                                {Format::kGraph, "allot.graph", kModel},
+constexpr std::array<NamedFormat, 13> kFormats{{{Format::kProblem, "allot.problem", kType},
+                                                {Format::kGraph, "allot.graph", kType | kModel},
                                                 {Format::kCluster, "allot.cluster", 0},
                                                 {Format::kPlan, "allot.plan", 0},
                                                 {Format::kDnnPartitioning, "dnn-partitioning", kUnit},

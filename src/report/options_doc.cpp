@@ -28,7 +28,11 @@ std::string optionsMarkdown() {
       "problem file, which wins over the defaults. `check`, `simulate`, `explain` and `export` put the "
       "options of the plan file between\n"
       "the problem file's and the config file's. What each mode means exactly: "
-      "[semantics.md](semantics.md).\n";
+      "[semantics.md](semantics.md).\n\n"
+      "A mode on the command line that means nothing for the goal or the input is refused (exit 2): one of "
+      "another goal, `calls` without\n"
+      "model `subgraph-calls`, `in-flight` without backward ops. In a file it is a warning, so that one file "
+      "may serve several goals.\n";
   const Options defaults;
   for (const auto& [scope, title] : kSections) {
     bool open = false;
