@@ -194,8 +194,6 @@ Result<void> refuseMoot(const Arguments& arguments, const Problem& problem, cons
   for (const auto& [option, value] : arguments.options) {
     const std::string why = whyMoot(*findOption(option), problem, modes);
     if (!why.empty()) return usageError("--" + option, why, "leave it out, or change what it goes with");
-    if (option == "max-moves" && arguments.start.empty() && arguments.events.empty())
-      return usageError("--max-moves", "counts from a start plan, but none is given", "add --start PLAN");
   }
   return {};
 }
@@ -238,6 +236,8 @@ Result<void> applyCall(const Arguments& arguments, Options& options) {
   for (const auto& [option, value] : arguments.options) {
     auto done = setOption(options, option, value);
     if (!done) return usageError("--" + option, done.error().message, done.error().remedy);
+    if (option == "max-moves" && arguments.start.empty() && arguments.events.empty())
+      return usageError("--max-moves", "counts from a start plan, but none is given", "add --start PLAN");
   }
   return {};
 }

@@ -108,6 +108,11 @@ TEST_F(OptionUse, SomeModesNeedMoreThanTheirGoal) {
   expectRefused("plan plain.json --goal completion --max-moves 1", "--max-moves");
   expectRefused("compare plain.json --goal completion --max-moves 1 --start plan.json", "--max-moves");
   expectRefused("explain plain.json plan.json --goal completion --max-moves 1", "--max-moves");
+  expectRefused("simulate plain.json plan.json --goal completion --max-moves 1", "--max-moves");
+  expectRefused("demo --max-moves 1", "--max-moves");
+  save("events.jsonl", "{\"schema\": \"allot.events/1\"}\n");
+  expectTaken("simulate plain.json --events events.jsonl --max-moves 1 -q");
+  expectRefused("simulate plain.json --events events.jsonl --contiguity none", "--contiguity");
   expectRefused("check plain.json plan.json --strict", "--strict");
   expectRefused("check plain.json plan.json --contiguity none", "--contiguity");
 }
