@@ -353,6 +353,8 @@ Result<void> applyOptions(const Arguments& arguments, Options& options) {
 
 Result<void> adoptOptions(const Arguments& arguments, Options& options, Problem& problem) {
   options.modes.dtype = problem.modes.dtype;
+  // A default of the input gives way to that of the modes chosen here: subgraph-calls has another.
+  if (options.modes.memory == problem.default_memory) options.modes.memory.reset();
   const Options file = options;
   if (!arguments.config.empty()) ALLOT_CHECK(applyConfigFile(arguments.config, options));
   const Options config = options;
