@@ -94,6 +94,14 @@ inline void expectSameGraph(const OpGraph& a, const OpGraph& b) {
   EXPECT_EQ(a.tensor_bytes, b.tensor_bytes);
   EXPECT_EQ(a.tensor_consumers.begin, b.tensor_consumers.begin);
   EXPECT_EQ(a.tensor_consumers.items, b.tensor_consumers.items);
+  EXPECT_EQ(a.block_name, b.block_name);
+  EXPECT_EQ(a.block_bytes, b.block_bytes);
+  EXPECT_EQ(a.block_readers.begin, b.block_readers.begin);
+  EXPECT_EQ(a.block_readers.items, b.block_readers.items);
+  EXPECT_EQ(a.input_bytes, b.input_bytes);
+  EXPECT_EQ(a.input_readers.begin, b.input_readers.begin);
+  EXPECT_EQ(a.input_readers.items, b.input_readers.items);
+  EXPECT_EQ(a.order_hint, b.order_hint);
   expectSameBits(a.op_flops, b.op_flops);
 }
 

@@ -47,6 +47,30 @@ TEST_F(Schema, AcceptsWhatIsWritten) {
   }
 }
 
+TEST_F(Schema, AcceptsBlocksInputsAndOrders) {
+  const std::string ops =
+      R"("ops": [{"name": "a", "time": TIME, "weights": [{"name": "w", "bytes": "4kB"}]},
+      {"name": "b", "time": TIME, "weights": [{"name": "w", "bytes": 4000}, {"name": "v", "bytes": 1}]}],
+      "tensors": [{"to": ["a"], "bytes": 3}], "order_hint": ["b", "a"], "options": {"memory": "live"}})";
+  const auto timed = [&](std::string text, const char* time) {
+    for (std::size_t at = 0; (at = text.find("TIME")) != std::string::npos;) text.replace(at, 4, time);
+    return text;
+  };
+  const std::string graph = timed(R"({"schema": "allot.graph/1", )" + ops, "1");
+  const std::string problem =
+      timed(R"({"schema": "allot.problem/1", "classes": [{"name": "g", "kind": "accelerator"}],
+      "devices": [{"name": "d", "class": "g"}], )" +
+                ops,
+            "[1]");
+  EXPECT_EQ(validate("graph", graph), 0);
+  EXPECT_EQ(validate("graph", writeGraph(graphOf(graph))), 0);
+  EXPECT_EQ(validate("problem", problem), 0);
+  EXPECT_EQ(validate("problem", writeProblem(problemOf(problem))), 0);
+  EXPECT_EQ(
+      validate("graph", R"({"schema": "allot.graph/1", "ops": [{"name": "a", "weights": [{"bytes": 1}]}]})"),
+      1);
+}
+
 TEST_F(Schema, AcceptsWrittenPlans) {
   const Problem problem =
       problemOf(R"({"schema": "allot.problem/1", "classes": [{"name": "gpu", "kind": "accelerator"}],

@@ -21,7 +21,8 @@ struct GraphFile {
   // Times by class name, where the file gives them so: [op] -> list of (class name, seconds).
   std::vector<std::vector<std::pair<std::string, double>>> op_class_seconds;
   std::optional<Goal> goal;     // what such files are usually planned for
-  std::string costs = "given";  // provenance of the times
+  MemoryModel memory = MemoryModel::kStatic;  // what counts where no option says so
+  std::string costs = "given";                // provenance of the times
   // The arithmetic that was asked for; sizes follow it. Absent = the model's own types.
   std::optional<DataType> dtype;
   // ONNX: names of values whose size the reader could not tell; they count 0 bytes.

@@ -21,6 +21,16 @@ Result<GraphFile> readOwnGraph(const JsonNode& root, Warnings& warnings) {
   ALLOT_CHECK(readModes(root, options, warnings));
   file.goal = options.modes.goal;
   file.dtype = options.modes.dtype;
+  file.memory = options.modes.memory.value_or(MemoryModel::kStatic);
+  if (root.has("options")) {
+    ALLOT_TRY(const JsonNode node, root.at("options"));
+    ALLOT_TRY(const auto fields, node.object());
+    for (const auto field : fields) {
+      if (field.key == "memory" || field.key == "dtype" || findOption(field.key) == nullptr) continue;
+      warnings.push_back(fmt::format("{}: a graph keeps no such option, ignored",
+                                     node.member(field.key, field.value).path()));
+    }
+  }
   OpPartsReader parts(file.graph, warnings);
   ALLOT_TRY(const JsonNode ops, root.at("ops"));
   ALLOT_CHECK(ops.forEach([&](const JsonNode& node) -> Result<void> {
@@ -47,7 +57,7 @@ Result<GraphFile> readOwnGraph(const JsonNode& root, Warnings& warnings) {
     }
     return {};
   }));
-  ALLOT_CHECK(parts.indexNames(ops));
+  ALLOT_CHECK(parts.finishOps(ops));
   if (file.graph.opCount() == 0) return ops.fail("there are no ops", "give at least one op");
   if (root.has("tensors")) {
     ALLOT_TRY(const JsonNode tensors, root.at("tensors"));
@@ -59,12 +69,16 @@ Result<GraphFile> readOwnGraph(const JsonNode& root, Warnings& warnings) {
         ALLOT_TRY(const JsonNode child, node.at("bytes"));
         ALLOT_TRY(bytes, child.bytes());
       }
-      file.graph.addTensor(producer, consumers, bytes);
+      if (producer.valid())
+        file.graph.addTensor(producer, consumers, bytes);
+      else
+        file.graph.addInput(bytes, consumers);
       node.warnUnknown({"from", "to", "bytes"}, warnings);
       return {};
     }));
   }
-  root.warnUnknown({"schema", "name", "goal", "options", "ops", "tensors"}, warnings);
+  ALLOT_CHECK(parts.readOrderHint(root));
+  root.warnUnknown({"schema", "name", "goal", "options", "ops", "tensors", "order_hint"}, warnings);
   ALLOT_CHECK(file.graph.finish());
   return file;
 }
@@ -74,11 +88,17 @@ std::string writeGraph(const GraphFile& file) {
   JsonWriter out;
   out.beginObject().field("schema", "allot.graph/1").field("name", file.name);
   if (file.goal) out.field("goal", name(*file.goal));
-  if (file.dtype) out.key("options").beginObject().field("dtype", name(*file.dtype)).endObject();
+  if (file.dtype || file.memory != MemoryModel::kStatic) {
+    out.key("options").beginObject();
+    if (file.dtype) out.field("dtype", name(*file.dtype));
+    if (file.memory != MemoryModel::kStatic) out.field("memory", name(file.memory));
+    out.endObject();
+  }
   out.key("ops").beginArray();
+  const WeightBlockWriter blocks(graph);
   for (std::size_t i = 0; i < graph.opCount(); ++i) {
     out.beginObject();
-    writeOpParts(graph, OpId(i), false, out);
+    writeOpParts(graph, OpId(i), false, blocks, out);
     if (!file.op_class_seconds[i].empty()) {
       out.key("time").beginObject();
       for (const auto& [cls, seconds] : file.op_class_seconds[i]) out.field(cls, seconds);
@@ -89,12 +109,15 @@ std::string writeGraph(const GraphFile& file) {
     out.endObject();
   }
   out.endArray().key("tensors").beginArray();
+  writeModelInputs(graph, out);
   for (std::size_t t = 0; t < graph.tensorCount(); ++t) {
-    out.beginObject().field("from", graph.op_name[graph.tensor_producer[t].index()]).key("to").beginArray();
-    for (const OpId consumer : graph.tensor_consumers[t]) out.value(graph.op_name[consumer.index()]);
-    out.endArray().field("bytes", graph.tensor_bytes[t]).endObject();
+    out.beginObject().field("from", graph.op_name[graph.tensor_producer[t].index()]);
+    writeReaders(graph, graph.tensor_consumers[t], out);
+    out.field("bytes", graph.tensor_bytes[t]).endObject();
   }
-  out.endArray().endObject();
+  out.endArray();
+  writeOrderHint(graph, out);
+  out.endObject();
   return out.take();
 }
 
@@ -132,6 +155,7 @@ Result<Problem> makeProblem(GraphFile file, const Cluster& cluster) {
   problem.tensor_matrix.assign(problem.graph.tensorCount(), -1);
   problem.modes.goal = file.goal;
   problem.modes.dtype = file.dtype;
+  problem.default_memory = file.memory;
   problem.costs = std::move(file.costs);
   ALLOT_CHECK(problem.finish());
   return problem;

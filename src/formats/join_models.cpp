@@ -44,17 +44,31 @@ void append(Problem& all, const Problem& one, const std::string& prefix) {
     to.op_data_type[op] = from.op_data_type[i];
     to.op_cost_unknown[op] = from.op_cost_unknown[i];
   }
-  all.op_seconds.insert(all.op_seconds.end(), one.op_seconds.begin(), one.op_seconds.end());
+  using Table = Problem::ShortTime::Table;
+  const std::vector<double> op_seconds = one.givenTimes(Table::kOp);
+  const std::vector<double> tensor_seconds = one.givenTimes(Table::kTensor);
+  const std::vector<double> matrices = one.givenTimes(Table::kMatrix);
+  all.op_seconds.insert(all.op_seconds.end(), op_seconds.begin(), op_seconds.end());
   const std::size_t cells = one.deviceCount() * one.deviceCount();
   const auto first_matrix = static_cast<std::int32_t>(all.matrices.size() / cells);
   std::vector<OpId> consumers;
   for (std::size_t t = 0; t < one.firstOrderTensor(); ++t) {
     consumers.clear();
     for (const OpId consumer : from.tensor_consumers[t]) consumers.push_back(shifted(consumer));
-    all.addTensor(shifted(from.tensor_producer[t]), consumers, from.tensor_bytes[t], one.tensor_seconds[t]);
+    all.addTensor(shifted(from.tensor_producer[t]), consumers, from.tensor_bytes[t], tensor_seconds[t]);
     if (one.tensor_matrix[t] >= 0) all.tensor_matrix.back() = one.tensor_matrix[t] + first_matrix;
   }
-  all.matrices.insert(all.matrices.end(), one.matrices.begin(), one.matrices.end());
+  all.matrices.insert(all.matrices.end(), matrices.begin(), matrices.end());
+  const auto shiftedAll = [&](std::span<const OpId> ops) {
+    std::vector<OpId> out;
+    for (const OpId op : ops) out.push_back(shifted(op));
+    return out;
+  };
+  // Names of blocks are those of one model, so they need no prefix.
+  for (std::size_t b = 0; b < from.block_bytes.size(); ++b)
+    to.addBlock(from.block_name[b], from.block_bytes[b], shiftedAll(from.block_readers[b]));
+  for (std::size_t i = 0; i < from.input_bytes.size(); ++i)
+    to.addInput(from.input_bytes[i], shiftedAll(from.input_readers[i]));
   for (const auto& [op, device] : one.constraints.pin) all.constraints.pin.emplace_back(shifted(op), device);
   for (const auto& [op, device] : one.constraints.forbid)
     all.constraints.forbid.emplace_back(shifted(op), device);
@@ -74,12 +88,18 @@ Result<Problem> joinModels(std::vector<Problem> problems) {
   all.cluster = problems.front().cluster;
   all.modes = problems.front().modes;
   all.modes.goal = Goal::kCompletion;
+  all.modes.memory.reset();
   std::vector<std::string> costs;
-  for (const Problem& one : problems) costs.push_back(one.costs);
-  all.costs = joinProvenance(costs);
+  bool hinted = false;
   for (const Problem& one : problems) {
+    costs.push_back(one.costs);
     if (one.modes.dtype != all.modes.dtype) all.modes.dtype.reset();
+    // Where tensors of one model count, those of its neighbours do.
+    if (one.default_memory == MemoryModel::kLive) all.default_memory = MemoryModel::kLive;
+    if (one.liveMemory()) all.modes.memory = MemoryModel::kLive;
+    hinted = hinted || !one.graph.order_hint.empty();
   }
+  all.costs = joinProvenance(costs);
   std::vector<std::string> used;
   for (const Problem& one : problems) {
     if (!sameCluster(all.cluster, one.cluster)) {
@@ -90,8 +110,12 @@ Result<Problem> joinModels(std::vector<Problem> problems) {
     const auto copies = std::count(used.begin(), used.end(), prefix);
     used.push_back(prefix);
     if (copies > 0) prefix += fmt::format("#{}", copies + 1);
-    append(all, one, prefix);
     all.name += (all.name.empty() ? "" : "+") + prefix;
+    const std::size_t first_op = all.opCount();
+    append(all, one, prefix);
+    if (!hinted) continue;
+    for (const OpId op : one.graph.referenceOrder())
+      all.graph.order_hint.push_back(OpId(op.index() + first_op));
   }
   ALLOT_CHECK(all.finish());
   return all;

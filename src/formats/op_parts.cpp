@@ -105,7 +105,6 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
   const OpId op = graph_.addOp(std::move(op_name));
   const std::size_t i = op.index();
   ALLOT_CHECK(readBytes(node, "memory", graph_.op_memory_bytes[i]));
-  ALLOT_CHECK(readBytes(node, "weights", graph_.op_weight_bytes[i]));
   ALLOT_CHECK(readBytes(node, "workspace", graph_.op_workspace_bytes[i]));
   if (node.has("type")) {
     ALLOT_TRY(const JsonNode child, node.at("type"));
@@ -143,6 +142,7 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
   } else if (graph_.model_name.size() > 1) {
     return node.fail("\"model\" is missing", "say which of the models the op belongs to");
   }
+  ALLOT_CHECK(blocks_.read(node, op));
   if (node.has("phase")) {
     ALLOT_TRY(const JsonNode child, node.at("phase"));
     ALLOT_TRY(const std::string_view phase, child.string());
@@ -170,13 +170,13 @@ Result<OpId> OpPartsReader::readOp(const JsonNode& node, std::initializer_list<s
   return op;
 }
 
-Result<void> OpPartsReader::indexNames(const JsonNode& ops) {
+Result<void> OpPartsReader::finishOps(const JsonNode& ops) {
   ops_.reserve(graph_.opCount());
   for (std::size_t i = 0; i < graph_.opCount(); ++i) {
     if (ops_.add(graph_.op_name[i])) continue;
     return ops.fail(fmt::format("op \"{}\" is there twice", graph_.op_name[i]), "give each op its own name");
   }
-  return {};
+  return blocks_.finish(ops);
 }
 
 Result<OpId> OpPartsReader::opNamed(const JsonNode& node) const {
@@ -185,8 +185,11 @@ Result<OpId> OpPartsReader::opNamed(const JsonNode& node) const {
 }
 
 Result<OpId> OpPartsReader::readTensorEnds(const JsonNode& node, std::vector<OpId>& consumers) const {
-  ALLOT_TRY(const JsonNode from, node.at("from"));
-  ALLOT_TRY(const OpId producer, opNamed(from));
+  OpId producer;
+  if (node.has("from")) {
+    ALLOT_TRY(const JsonNode from, node.at("from"));
+    ALLOT_TRY(producer, opNamed(from));
+  }
   ALLOT_TRY(const JsonNode to, node.at("to"));
   consumers.clear();
   ALLOT_CHECK(to.forEach([&](const JsonNode& item) -> Result<void> {
@@ -205,13 +208,24 @@ Result<OpId> OpPartsReader::readTensorEnds(const JsonNode& node, std::vector<OpI
   return producer;
 }
 
-void writeOpParts(const OpGraph& graph, OpId op, bool with_model, JsonWriter& out) {
+Result<void> OpPartsReader::readOrderHint(const JsonNode& root) {
+  if (!root.has("order_hint")) return {};
+  ALLOT_TRY(const JsonNode list, root.at("order_hint"));
+  return list.forEach([&](const JsonNode& item) -> Result<void> {
+    ALLOT_TRY(const OpId op, opNamed(item));
+    graph_.order_hint.push_back(op);
+    return {};
+  });
+}
+
+void writeOpParts(const OpGraph& graph, OpId op, bool with_model, const WeightBlockWriter& blocks,
+                  JsonWriter& out) {
   const std::size_t i = op.index();
   out.field("name", graph.op_name[i]);
   if (graph.op_type[i] != 0) out.field("type", graph.type_name[graph.op_type[i]]);
   if (graph.op_flops[i] != 0) out.field("flops", graph.op_flops[i]);
   if (graph.op_memory_bytes[i] != 0) out.field("memory", graph.op_memory_bytes[i]);
-  if (graph.op_weight_bytes[i] != 0) out.field("weights", graph.op_weight_bytes[i]);
+  blocks.write(op, out);
   if (graph.op_workspace_bytes[i] != 0) out.field("workspace", graph.op_workspace_bytes[i]);
   if (graph.op_activation_bytes[i] != 0) out.field("activations", graph.op_activation_bytes[i]);
   if (graph.op_read_bytes[i] != 0) out.field("read", graph.op_read_bytes[i]);
@@ -221,6 +235,27 @@ void writeOpParts(const OpGraph& graph, OpId op, bool with_model, JsonWriter& ou
   if (with_model) out.field("model", graph.model_name[graph.op_model[i].index()]);
   if (graph.op_phase[i] != Phase::kForward) out.field("phase", name(graph.op_phase[i]));
   if (graph.op_group[i].valid()) out.field("group", graph.group_name[graph.op_group[i].index()]);
+}
+
+void writeReaders(const OpGraph& graph, std::span<const OpId> readers, JsonWriter& out) {
+  out.key("to").beginArray();
+  for (const OpId reader : readers) out.value(graph.op_name[reader.index()]);
+  out.endArray();
+}
+
+void writeModelInputs(const OpGraph& graph, JsonWriter& out) {
+  for (std::size_t i = 0; i < graph.input_bytes.size(); ++i) {
+    out.beginObject();
+    writeReaders(graph, graph.input_readers[i], out);
+    out.field("bytes", graph.input_bytes[i]).endObject();
+  }
+}
+
+void writeOrderHint(const OpGraph& graph, JsonWriter& out) {
+  if (graph.order_hint.empty()) return;
+  out.key("order_hint").beginArray();
+  for (const OpId op : graph.order_hint) out.value(graph.op_name[op.index()]);
+  out.endArray();
 }
 
 }  // namespace allot

@@ -11,6 +11,7 @@
 #include "allot/graph.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "formats/weight_blocks.h"
 
 namespace allot {
 
@@ -40,26 +41,36 @@ class NameIndex {
 
 class OpPartsReader {
  public:
-  OpPartsReader(OpGraph& graph, Warnings& warnings) : graph_(graph), warnings_(warnings) {}
+  OpPartsReader(OpGraph& graph, Warnings& warnings) : graph_(graph), warnings_(warnings), blocks_(graph) {}
 
   // `models`: [{name, weight, release}].
   Result<void> readModels(const JsonNode& root, std::vector<double>& weight, std::vector<double>& release);
   // All of an op but its times. Names must be unique.
   Result<OpId> readOp(const JsonNode& node, std::initializer_list<std::string_view> known_keys);
-  // Index of op names; complete once all ops are read.
-  Result<void> indexNames(const JsonNode& ops);
+  // Index of op names and blocks of weights, once all ops are read.
+  Result<void> finishOps(const JsonNode& ops);
   Result<OpId> opNamed(const JsonNode& node) const;
-  // Producer and consumers of a tensor; doubles among the consumers are dropped.
+  // Producer and consumers of a tensor; doubles among the consumers are dropped. The producer of what a model
+  // is given is invalid.
   Result<OpId> readTensorEnds(const JsonNode& node, std::vector<OpId>& consumers) const;
+  // `order_hint`.
+  Result<void> readOrderHint(const JsonNode& root);
 
  private:
   OpGraph& graph_;
   Warnings& warnings_;
   std::unordered_map<std::string, std::uint32_t> models_, groups_;
   NameIndex ops_;
+  WeightBlockReader blocks_;
 };
 
 // Name, type, sizes, model, phase and group of an op, into an open object.
-void writeOpParts(const OpGraph& graph, OpId op, bool with_model, JsonWriter& out);
+void writeOpParts(const OpGraph& graph, OpId op, bool with_model, const WeightBlockWriter& blocks,
+                  JsonWriter& out);
+// The tensors that models are given, into the open list of tensors.
+void writeModelInputs(const OpGraph& graph, JsonWriter& out);
+// The key `to` of a tensor.
+void writeReaders(const OpGraph& graph, std::span<const OpId> readers, JsonWriter& out);
+void writeOrderHint(const OpGraph& graph, JsonWriter& out);
 
 }  // namespace allot

@@ -64,8 +64,17 @@ Result<void> readTensors(const JsonNode& list, const OpPartsReader& ops, Problem
       ALLOT_TRY(const JsonNode child, node.at("bytes"));
       ALLOT_TRY(bytes, child.bytes());
     }
-    problem.addTensor(producer, consumers, bytes, std::nan(""));
     node.warnUnknown({"from", "to", "bytes", "time"}, warnings);
+    if (!producer.valid()) {
+      problem.graph.addInput(bytes, consumers);
+      if (!node.has("time")) return {};
+      ALLOT_TRY(const JsonNode time, node.at("time"));
+      if (time.isNull()) return {};
+      return time.fail(
+          "a tensor without \"from\" is given to the model from outside and has no transfer time",
+          "name the op that makes it, or leave out \"time\"");
+    }
+    problem.addTensor(producer, consumers, bytes, std::nan(""));
     if (!node.has("time")) return {};
     ALLOT_TRY(const JsonNode time, node.at("time"));
     if (time.isNull()) return {};
@@ -228,12 +237,13 @@ Result<Problem> readOwnProblem(const JsonNode& root, Warnings& warnings) {
                             "read", "written", "dtype", "cost-unknown", "model", "phase", "group"}));
     return readTimes(node, classes, problem.op_seconds);
   }));
-  ALLOT_CHECK(parts.indexNames(ops));
+  ALLOT_CHECK(parts.finishOps(ops));
   if (problem.opCount() == 0) return ops.fail("there are no ops", "give at least one op");
   if (root.has("tensors")) {
     ALLOT_TRY(const JsonNode tensors, root.at("tensors"));
     ALLOT_CHECK(readTensors(tensors, parts, problem, warnings));
   }
+  ALLOT_CHECK(parts.readOrderHint(root));
   if (root.has("constraints")) {
     ALLOT_TRY(const JsonNode node, root.at("constraints"));
     ALLOT_CHECK(ConstraintReader(parts, problem).read(node, warnings));
@@ -245,7 +255,7 @@ Result<Problem> readOwnProblem(const JsonNode& root, Warnings& warnings) {
     ALLOT_TRY(const JsonNode node, root.at("costs"));
     ALLOT_TRY(problem.costs, node.label());
   }
-  root.warnUnknown({"schema", "name", "classes", "devices", "models", "ops", "tensors", "links",
+  root.warnUnknown({"schema", "name", "classes", "devices", "models", "ops", "tensors", "order_hint", "links",
                     "constraints", "goal", "options", "costs"},
                    warnings);
   ALLOT_CHECK(problem.finish());
@@ -290,16 +300,25 @@ void writeConstraints(const Problem& problem, JsonWriter& out) {
   out.endObject();
 }
 
-void writeTensor(const Problem& problem, std::size_t t, JsonWriter& out) {
+// Times as they were given; those that are too short for the clock count as 0 in the problem.
+struct GivenTimes {
+  explicit GivenTimes(const Problem& problem)
+      : ops(problem.givenTimes(Problem::ShortTime::Table::kOp)),
+        tensors(problem.givenTimes(Problem::ShortTime::Table::kTensor)),
+        matrices(problem.givenTimes(Problem::ShortTime::Table::kMatrix)) {}
+
+  std::vector<double> ops, tensors, matrices;
+};
+
+void writeTensor(const Problem& problem, const GivenTimes& times, std::size_t t, JsonWriter& out) {
   const OpGraph& graph = problem.graph;
-  out.beginObject().field("from", graph.op_name[graph.tensor_producer[t].index()]).key("to").beginArray();
-  for (const OpId consumer : graph.tensor_consumers[t]) out.value(graph.op_name[consumer.index()]);
-  out.endArray();
+  out.beginObject().field("from", graph.op_name[graph.tensor_producer[t].index()]);
+  writeReaders(graph, graph.tensor_consumers[t], out);
   if (graph.tensor_bytes[t] != 0) out.field("bytes", graph.tensor_bytes[t]);
   if (problem.tensor_matrix[t] >= 0) {
     const std::size_t devices = problem.deviceCount();
     const double* cell =
-        &problem.matrices[static_cast<std::size_t>(problem.tensor_matrix[t]) * devices * devices];
+        &times.matrices[static_cast<std::size_t>(problem.tensor_matrix[t]) * devices * devices];
     out.key("time").beginArray();
     for (std::size_t a = 0; a < devices; ++a) {
       out.beginArray();
@@ -307,8 +326,8 @@ void writeTensor(const Problem& problem, std::size_t t, JsonWriter& out) {
       out.endArray();
     }
     out.endArray();
-  } else if (!std::isnan(problem.tensor_seconds[t])) {
-    out.field("time", problem.tensor_seconds[t]);
+  } else if (!std::isnan(times.tensors[t])) {
+    out.field("time", times.tensors[t]);
   }
   out.endObject();
 }
@@ -326,16 +345,20 @@ std::string writeProblem(const Problem& problem) {
   }
   out.endArray().key("ops").beginArray();
   const std::size_t classes = problem.cluster.classCount();
+  const GivenTimes times(problem);
+  const WeightBlockWriter blocks(problem.graph);
   for (std::size_t i = 0; i < problem.opCount(); ++i) {
     out.beginObject();
-    writeOpParts(problem.graph, OpId(i), problem.graph.modelCount() > 1, out);
+    writeOpParts(problem.graph, OpId(i), problem.graph.modelCount() > 1, blocks, out);
     out.key("time").beginArray();
-    for (std::size_t c = 0; c < classes; ++c) out.value(problem.op_seconds[i * classes + c]);
+    for (std::size_t c = 0; c < classes; ++c) out.value(times.ops[i * classes + c]);
     out.endArray().endObject();
   }
   out.endArray().key("tensors").beginArray();
-  for (std::size_t t = 0; t < problem.firstOrderTensor(); ++t) writeTensor(problem, t, out);
+  writeModelInputs(problem.graph, out);
+  for (std::size_t t = 0; t < problem.firstOrderTensor(); ++t) writeTensor(problem, times, t, out);
   out.endArray();
+  writeOrderHint(problem.graph, out);
   writeConstraints(problem, out);
   writeModes(problem.modes, out);
   out.field("costs", problem.costs).endObject();

@@ -14,13 +14,16 @@ Problem unfinished(const Problem& problem) {
   Problem copy;
   copy.name = problem.name;
   copy.cluster = problem.cluster;
-  copy.op_seconds = problem.op_seconds;
+  using Table = Problem::ShortTime::Table;
+  copy.op_seconds = problem.givenTimes(Table::kOp);
   copy.model_weight = problem.model_weight;
   copy.model_release = problem.model_release;
-  copy.matrices = problem.matrices;
+  copy.matrices = problem.givenTimes(Table::kMatrix);
+  const std::vector<double> tensor_seconds = problem.givenTimes(Table::kTensor);
   copy.constraints = problem.constraints;
   copy.modes = problem.modes;
   copy.costs = problem.costs;
+  copy.default_memory = problem.default_memory;
   const OpGraph& from = problem.graph;
   OpGraph& to = copy.graph;
   to.op_name = from.op_name;
@@ -37,12 +40,18 @@ Problem unfinished(const Problem& problem) {
   to.op_written_bytes = from.op_written_bytes;
   to.op_data_type = from.op_data_type;
   to.op_cost_unknown = from.op_cost_unknown;
+  to.block_name = from.block_name;
+  to.block_bytes = from.block_bytes;
+  to.block_readers = from.block_readers;
+  to.input_bytes = from.input_bytes;
+  to.input_readers = from.input_readers;
+  to.order_hint = from.order_hint;
   to.type_name = from.type_name;
   to.model_name = from.model_name;
   to.group_name = from.group_name;
   for (std::size_t t = 0; t < problem.firstOrderTensor(); ++t) {
     copy.addTensor(from.tensor_producer[t], from.tensor_consumers[t], from.tensor_bytes[t],
-                   problem.tensor_seconds[t]);
+                   tensor_seconds[t]);
     copy.tensor_matrix.back() = problem.tensor_matrix[t];
   }
   return copy;
@@ -137,7 +146,7 @@ Result<Problem> withExtraDevice(const Problem& problem, ClassId cls) {
   };
   while (taken(extra.name)) extra.name += "+";
   cluster.devices.push_back(std::move(extra));
-  changed.matrices = widened(problem.matrices, devices, twin, pattern);
+  changed.matrices = widened(changed.matrices, devices, twin, pattern);
   addLinks(cluster, twin, devices, pattern);
   ALLOT_CHECK(changed.finish());
   return changed;

@@ -50,6 +50,14 @@ std::optional<CoarseProblem> makeCoarse(const Problem& fine, const std::vector<s
       if (!may) p.constraints.forbid.emplace_back(id, DeviceId(d));
     }
   }
+  std::vector<OpId> readers;
+  for (std::size_t b = 0; b < graph.block_bytes.size(); ++b) {
+    readers.clear();
+    for (const OpId op : graph.block_readers[b]) readers.emplace_back(part[op.index()]);
+    std::sort(readers.begin(), readers.end());
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    p.graph.addBlock(graph.block_name[b], graph.block_bytes[b], readers);
+  }
   for (std::size_t u = 0; u < fine.unitCount(); ++u) {
     std::vector<OpId> together;
     for (const OpId op : fine.unitOps(UnitId(u))) together.emplace_back(part[op.index()]);
