@@ -3,7 +3,7 @@
 
 Every operator test of the installed package `onnx` becomes a model without declared output types; small inputs
 (axes, shapes, scales) become initialisers. Allot's answer is compared with the shapes and types of the outputs
-that the project computed, and for inner values with onnx.shape_inference. Whole models of the package (light,
+that the project computed, and for inner values with onnx.shape_inference; pools also over a grid of windows. Whole models of the package (light,
 pytorch-converted, pytorch-operator, simple) and any folder given with --models are compared the same way.
 
 Prints, by operator: right, unknown, wrong. The exit code is 1 where anything is wrong.
@@ -13,6 +13,7 @@ Prints, by operator: right, unknown, wrong. The exit code is 1 where anything is
 import argparse
 import collections
 import glob
+import itertools
 import json
 import os
 import subprocess
@@ -103,6 +104,33 @@ def operator_cases(onnx, numpy):
         yield case.name, model, expected
 
 
+def pool_cases(onnx):
+    """(name, model, expected) of pools over a grid of windows, by the project's shape inference.
+
+    Left out are windows that reach a stride or more beyond the padded input: the inference gives negative sizes
+    there, or one place where runtimes make none.
+    """
+    helper, kinds = onnx.helper, ["MaxPool", "AveragePool", "LpPool"]
+    grid = itertools.product([1, 2, 3, 7], [1, 2, 3, 9], [1, 2, 3, 10], [1, 2], [0, 1], [0, 2], [0, 1],
+                             ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
+    for number, (size, kernel, stride, dilation, before, after, up, pad) in enumerate(grid):
+        if pad != "NOTSET" and (before or after):
+            continue
+        room = size + before + after - dilation * (kernel - 1) - 1
+        if room <= -stride and not pad.startswith("SAME"):
+            continue
+        place = {"pads": [before, after]} if pad == "NOTSET" else {"auto_pad": pad}
+        node = helper.make_node(kinds[number % 3], ["x"], ["y"], kernel_shape=[kernel], strides=[stride],
+                                dilations=[dilation], ceil_mode=up, **place)
+        graph = helper.make_graph([node], "pool", [helper.make_tensor_value_info("x", 1, [1, 1, size])],
+                                  [helper.make_tensor_value_info("y", 1, None)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)])
+        expected = expectations(onnx, model)
+        strip(model)
+        yield f"{node.op_type} {size} kernel {kernel} stride {stride} dilation {dilation} pads {before} {after} " \
+              f"ceil {up} {pad}", model, expected
+
+
 def whole_models(onnx, folders):
     for folder in folders:
         for path in sorted(glob.glob(os.path.join(folder, "**", "*.onnx"), recursive=True)):
@@ -131,7 +159,7 @@ def main():
         return 0
     tool = options.tool or build_tool(options.build)
     data = os.path.join(os.path.dirname(onnx.__file__), "backend", "test", "data")
-    cases = list(operator_cases(onnx, numpy))
+    cases = list(operator_cases(onnx, numpy)) + list(pool_cases(onnx))
     cases += whole_models(onnx, [os.path.join(data, part) for part in
                                  ("light", "simple", "pytorch-converted", "pytorch-operator")] + options.models)
     counts = collections.defaultdict(collections.Counter)

@@ -171,8 +171,19 @@ double deformConvFlops(const CostSite& site) {
 double poolFlops(const CostSite& site) {
   const Attribute* kernel = site.node->find("kernel_shape");
   const double out = site.madeElements(0);
+  const Shape* x = site.shape(0);
   if (kernel == nullptr || out < 0) return kFlopsUnknown;
-  return out * dims(kernel->ints, 0, kernel->ints.size()) * site.row->weight;
+  // A window sees no more than there is: global pools are written as kernels larger than any input.
+  const bool last = site.node->op_type.starts_with("Nhwc") || site.node->integer("channels_last", 0) != 0;
+  const std::size_t first = last ? 1 : 2;
+  double window = 1;
+  for (std::size_t at = 0; at < kernel->ints.size(); ++at) {
+    auto reach = static_cast<double>(kernel->ints[at]);
+    if (x != nullptr && first + at < x->size() && (*x)[first + at] >= 0)
+      reach = std::min(reach, static_cast<double>((*x)[first + at]));
+    window *= reach;
+  }
+  return out * window * site.row->weight;
 }
 
 double fourierFlops(const CostSite& site) {

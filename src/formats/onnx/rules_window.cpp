@@ -34,8 +34,12 @@ bool windowOf(const Site& site, std::size_t rank, Window& out) {
          fill(site, "pads", 2 * rank, 0, -kMostDim, out.pads);
 }
 
-// How often a window fits. Rounding up never starts a window in the right padding.
-std::int64_t places(std::int64_t size, const Window& window, std::size_t at, bool round_up) {
+enum class Fit { kWhole, kPool, kPoolRoundedUp };
+
+// How often a window fits. Rounding up never starts a window in the right padding. A pool whose window is
+// longer than its input by less than a stride has one place, whether it rounds up or not: runtimes divide
+// towards zero.
+std::int64_t places(std::int64_t size, const Window& window, std::size_t at, Fit fit) {
   if (size < 0 || window.kernel[at] < 0) return -1;
   const std::int64_t stride = window.strides[at];
   if (window.auto_pad == "SAME_UPPER" || window.auto_pad == "SAME_LOWER") return (size + stride - 1) / stride;
@@ -45,8 +49,8 @@ std::int64_t places(std::int64_t size, const Window& window, std::size_t at, boo
   const std::int64_t after = valid ? 0 : window.pads[at + rank];
   const std::int64_t reach = timesDim(window.dilations[at], std::max<std::int64_t>(window.kernel[at] - 1, 0));
   const std::int64_t room = size + before + after - std::min(reach, kMostDim) - 1;
-  if (room < 0) return 0;
-  if (!round_up) return room / stride + 1;
+  if (room < 0) return fit != Fit::kWhole && size > 0 && room > -stride ? 1 : 0;
+  if (fit != Fit::kPoolRoundedUp) return room / stride + 1;
   std::int64_t count = (room + stride - 1) / stride + 1;
   if ((count - 1) * stride >= size + before) --count;
   return count;
@@ -96,7 +100,7 @@ void convOf(Site& site, std::size_t input, std::size_t weight, bool channels_las
   (channels_last ? out.back() : out[1]) = made;
   for (std::size_t at = 0; at < rank; ++at) {
     const std::size_t axis = at + (channels_last ? 1 : 2);
-    out[axis] = places((*x)[axis], window, at, false);
+    out[axis] = places((*x)[axis], window, at, Fit::kWhole);
   }
   site.setShape(0, out);
 }
@@ -117,9 +121,8 @@ void poolOf(Site& site, bool channels_last) {
   window.kernel = *kernel;
   Shape out = *x;
   const std::size_t first = channels_last ? 1 : 2;
-  for (std::size_t at = 0; at < rank; ++at) {
-    out[first + at] = places((*x)[first + at], window, at, site.integer("ceil_mode", 0) != 0);
-  }
+  const Fit fit = site.integer("ceil_mode", 0) != 0 ? Fit::kPoolRoundedUp : Fit::kPool;
+  for (std::size_t at = 0; at < rank; ++at) out[first + at] = places((*x)[first + at], window, at, fit);
   site.setShape(0, out);
   site.setShape(1, out);
 }
