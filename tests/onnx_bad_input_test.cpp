@@ -242,6 +242,40 @@ TEST_F(OnnxExternal, PathsOutsideTheFolderAreRefused) {
     expectError(net({{"location", location}}), {"tensor \"w\"", "outside the model's folder"}, inside);
 }
 
+TEST_F(OnnxExternal, PathsWithDotsAreRefused) {
+  std::filesystem::create_directory(folder / "sub");
+  for (const char* location : {"sub/../weights.bin", "./sub/../weights.bin", "sub/.."})
+    expectError(net({{"location", location}}), {"tensor \"w\"", location, "without .."}, file());
+  EXPECT_TRUE(readBad(net({{"location", "./weights.bin"}}), file()));
+}
+
+TEST_F(OnnxExternal, LinksOutOfTheFolderAreRefused) {
+  namespace fs = std::filesystem;
+  fs::create_directories(folder / "model" / "sub");
+  fs::create_symlink("../weights.bin", folder / "model" / "link.bin");
+  fs::create_directory_symlink("..", folder / "model" / "up");
+  const std::string inside = (folder / "model" / "model.onnx").string();
+  for (const char* location : {"link.bin", "up/weights.bin"})
+    expectError(net({{"location", location}}),
+                {"tensor \"w\"", location, "outside the model's folder", "copy the file"}, inside);
+  // A link that stays inside is as good as a file.
+  fs::copy_file(folder / "weights.bin", folder / "model" / "sub" / "weights.bin");
+  fs::create_symlink("sub/weights.bin", folder / "model" / "near.bin");
+  EXPECT_TRUE(readBad(net({{"location", "near.bin"}}), inside));
+}
+
+// Caches keep files by content and link a model and its data there.
+TEST_F(OnnxExternal, ALinkedModelHasItsDataBesideItself) {
+  namespace fs = std::filesystem;
+  fs::create_directory(folder / "snapshot");
+  const std::string bytes = net({{"location", "data.bin"}});
+  save("blob", bytes);
+  fs::create_symlink("../blob", folder / "snapshot" / "model.onnx");
+  fs::create_symlink("../weights.bin", folder / "snapshot" / "data.bin");
+  const auto result = readBad(bytes, (folder / "snapshot" / "model.onnx").string());
+  EXPECT_TRUE(result) << result.error().text();
+}
+
 TEST_F(OnnxExternal, SmallIntegersAreRead) {
   std::string shape(16, '\0');
   shape[0] = 4;

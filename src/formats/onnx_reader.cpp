@@ -1,6 +1,4 @@
 // ONNX models: parse, inline, resolve, infer, assemble. See docs/formats/onnx.md.
-#include <filesystem>
-
 #include "formats/foreign.h"
 #include "formats/onnx/assemble.h"
 #include "formats/onnx/dims.h"
@@ -17,7 +15,7 @@ Result<GraphFile> readOnnx(std::string_view bytes, const std::string& file, cons
   ALLOT_TRY(onnx::Model model, onnx::parseModel(bytes));
   ALLOT_CHECK(onnx::inlineFunctions(model));
   ALLOT_CHECK(onnx::checkOpsets(model, warnings));
-  ALLOT_CHECK(onnx::resolveExternal(model, std::filesystem::path(file).parent_path().string()));
+  ALLOT_CHECK(onnx::resolveExternal(model, file));
   ALLOT_TRY(const onnx::Captures captures, onnx::orderNodes(model));
   ALLOT_TRY(const onnx::Dims dims, onnx::bindDims(model, options.dims));
   ALLOT_TRY(onnx::InferredTypes types, onnx::inferTypes(model, model.graph, dims));

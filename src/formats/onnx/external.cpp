@@ -5,17 +5,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <unordered_map>
+#include <vector>
 
 namespace allot::onnx {
 namespace {
 
 class ExternalFiles {
  public:
-  ExternalFiles(Model& model, const std::string& folder) : model_(model), folder_(folder) {}
+  ExternalFiles(Model& model, const std::string& file)
+      : model_(model), folder_(std::filesystem::path(file).parent_path()) {
+    std::error_code failed;
+    const auto here = std::filesystem::canonical(folder_.empty() ? "." : folder_, failed);
+    if (!failed) inside_.push_back(here);
+    // A model that is a link has its data beside what it leads to, as in caches that keep files by content.
+    const auto real = std::filesystem::canonical(file, failed);
+    if (!failed) inside_.push_back(real.parent_path());
+  }
   ~ExternalFiles() {
     if (fd_ >= 0) close(fd_);
   }
@@ -73,11 +83,31 @@ class ExternalFiles {
       return badInput(where,
                       fmt::format("its data is in \"{}\", outside the model's folder", tensor.location),
                       "move the file into the folder and name it without / or .. in front");
+    if (std::find(path.begin(), path.end(), "..") != path.end())
+      return badInput(where, fmt::format("its data is in \"{}\", a path with ..", tensor.location),
+                      "name the file by its way from the model's folder, without ..");
     return {};
   }
 
   std::string pathOf(const Tensor& tensor) const {
-    return (std::filesystem::path(folder_) / std::filesystem::path(tensor.location)).string();
+    return (folder_ / std::filesystem::path(tensor.location)).string();
+  }
+
+  // Links may not lead out of the folder.
+  Result<void> checkTarget(const std::string& where, const std::string& path) const {
+    std::error_code failed;
+    const auto target = std::filesystem::canonical(path, failed);
+    if (failed)
+      return badInput(where, fmt::format("its data is in \"{}\": {}", path, failed.message()),
+                      "check the file and its permissions");
+    const auto holds = [&](const std::filesystem::path& folder) {
+      return std::mismatch(folder.begin(), folder.end(), target.begin(), target.end()).first == folder.end();
+    };
+    if (std::any_of(inside_.begin(), inside_.end(), holds)) return {};
+    return badInput(where,
+                    fmt::format("its data is in \"{}\", which leads to \"{}\", outside the model's folder",
+                                path, target.string()),
+                    "copy the file into the folder");
   }
 
   Result<std::int64_t> sizeOf(const Tensor& tensor) {
@@ -92,6 +122,7 @@ class ExternalFiles {
     if (!S_ISREG(info.st_mode))
       return badInput(where, fmt::format("its data is in \"{}\", which is no plain file", path),
                       "put the file of the weights there");
+    ALLOT_CHECK(checkTarget(where, path));
     sizes_.emplace(tensor.location, info.st_size);
     return info.st_size;
   }
@@ -116,7 +147,8 @@ class ExternalFiles {
   }
 
   Model& model_;
-  const std::string& folder_;
+  const std::filesystem::path folder_;
+  std::vector<std::filesystem::path> inside_;  // folders that may hold the data, without links
   std::unordered_map<std::string_view, std::int64_t> sizes_;
   std::int64_t left_ = kMaxExternalRead;
   std::string open_;
@@ -125,8 +157,8 @@ class ExternalFiles {
 
 }  // namespace
 
-Result<void> resolveExternal(Model& model, const std::string& folder) {
-  return ExternalFiles(model, folder).resolve(model.graph);
+Result<void> resolveExternal(Model& model, const std::string& file) {
+  return ExternalFiles(model, file).resolve(model.graph);
 }
 
 }  // namespace allot::onnx
