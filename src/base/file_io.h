@@ -1,5 +1,6 @@
 // Whole files in and out. "-" is a standard stream. A file is written to a temporary name and renamed, so
-// that a reader never sees half of it and a full disk leaves nothing behind.
+// that a reader never sees half of it and a full disk leaves nothing behind. What has no end is refused:
+// devices, streams beyond 1 GiB, and named pipes into which nobody writes within 10 s.
 #pragma once
 
 #include <string>

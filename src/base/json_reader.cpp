@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "allot/problem.h"
 #include "base/units.h"
@@ -65,6 +67,58 @@ std::string_view kindOf(simdjson::dom::element element) {
     default:
       return "a number";
   }
+}
+
+bool hasDoubles(std::vector<std::string_view>& keys) {
+  constexpr std::size_t kFew = 16;
+  if (keys.size() <= kFew) {
+    for (std::size_t i = 1; i < keys.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (keys[i] == keys[j]) return true;
+      }
+    }
+    return false;
+  }
+  // A million names are faster to sort by their hashes.
+  std::vector<std::size_t> hashes;
+  hashes.reserve(keys.size());
+  for (const std::string_view key : keys) hashes.push_back(std::hash<std::string_view>{}(key));
+  std::sort(hashes.begin(), hashes.end());
+  if (std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end()) return false;
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+// Whether an object below has a key twice; `way` is then the path to the second one.
+bool findDoubledKey(simdjson::dom::element element, std::string& way) {
+  if (element.is_array()) {
+    std::size_t index = 0;
+    for (const simdjson::dom::element item : simdjson::dom::array(element)) {
+      if ((item.is_object() || item.is_array()) && findDoubledKey(item, way)) {
+        way.insert(0, fmt::format("[{}]", index));
+        return true;
+      }
+      ++index;
+    }
+    return false;
+  }
+  if (!element.is_object()) return false;
+  std::vector<std::string_view> keys;
+  for (const auto field : simdjson::dom::object(element)) {
+    keys.push_back(field.key);
+    if ((field.value.is_object() || field.value.is_array()) && findDoubledKey(field.value, way)) {
+      way.insert(0, fmt::format(".{}", field.key));
+      return true;
+    }
+  }
+  if (!hasDoubles(keys)) return false;
+  std::set<std::string_view> seen;
+  for (const auto field : simdjson::dom::object(element)) {
+    if (seen.insert(field.key).second) continue;
+    way = fmt::format(".{}", field.key);
+    break;
+  }
+  return true;
 }
 
 bool looksLikeJson(std::string_view text) {
@@ -245,7 +299,15 @@ void JsonNode::warnUnknown(std::initializer_list<std::string_view> known,
   }
 }
 
-Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::string& file, bool allow_yaml) {
+Result<void> JsonDocument::refuseDoubledKeys() const {
+  std::string way;
+  if (!findDoubledKey(root_, way)) return {};
+  if (way.starts_with('.')) way.erase(0, 1);
+  return fail({ErrorCode::kBadInput, *file_, way, "the key is there twice", "keep one of the two"});
+}
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::string& file, bool allow_yaml,
+                                         Keys keys) {
   JsonDocument document;
   document.file_ = std::make_unique<std::string>(file);
   document.parser_ = std::make_unique<simdjson::dom::parser>();
@@ -266,10 +328,20 @@ Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::strin
       return fail({ErrorCode::kBadInput, file, "", fmt::format("nested deeper than {} levels", kMaxDepth),
                    "flatten the file"});
     }
+    if (error == simdjson::CAPACITY) {
+      return fail({ErrorCode::kBadInput, file, "",
+                   fmt::format("{} bytes, more than a JSON file may have", text.size()),
+                   "check that it is the right file, or split it"});
+    }
+    if (error == simdjson::MEMALLOC) {
+      return fail({ErrorCode::kBadInput, file, "", "too large for the memory there is",
+                   "use a machine with more memory"});
+    }
     return fail({ErrorCode::kBadInput, file, placeOfSyntaxError(text),
                  fmt::format("not valid JSON ({})", simdjson::error_message(error)),
                  "correct or re-export the file"});
   }
+  if (keys == Keys::kOnce) ALLOT_CHECK(document.refuseDoubledKeys());
   return document;
 }
 

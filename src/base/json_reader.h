@@ -84,8 +84,12 @@ class JsonNode {
 // Owns a parsed document. YAML is turned into JSON first.
 class JsonDocument {
  public:
+  // Whether an object may have a key twice; of two, one would be ignored in silence.
+  enum class Keys : std::uint8_t { kOnce, kAny };
   // `text` may be JSON, or YAML when `allow_yaml`.
-  static Result<JsonDocument> parse(std::string_view text, const std::string& file, bool allow_yaml);
+  static Result<JsonDocument> parse(std::string_view text, const std::string& file, bool allow_yaml,
+                                    Keys keys = Keys::kOnce);
+  Result<void> refuseDoubledKeys() const;
   JsonNode root() const { return {root_, *file_}; }
 
  private:

@@ -13,9 +13,10 @@ namespace allot {
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
   MappedFile file;
-  if (path != "-") {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat info {};
+  struct stat info {};
+  // A pipe is not opened here: its writer would lose its reader when it is closed again.
+  if (path != "-" && stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0) {
       const auto size = static_cast<std::size_t>(info.st_size);
       void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);

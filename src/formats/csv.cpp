@@ -15,6 +15,9 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMaxColumns = 256;
 constexpr std::size_t kMaxFieldShown = 40;
+// Beyond these a text is no table, and need not be held as one.
+constexpr std::size_t kMaxFields = std::size_t{1} << 16;
+constexpr std::size_t kMaxHeader = std::size_t{1} << 16;
 
 std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
@@ -47,6 +50,9 @@ class Records {
     for (;;) {
       ALLOT_TRY(std::string field, nextField());
       fields.push_back(std::move(field));
+      if (fields.size() > kMaxFields)
+        return badInput(fmt::format("line {}", line_), fmt::format("more than {} fields", kMaxFields),
+                        "check that it is a table");
       if (atEnd()) return {};
       const char end = text_[at_++];
       if (end == '\n') {
@@ -153,7 +159,11 @@ Result<CsvTable> CsvTable::parse(std::string_view text) {
 std::vector<std::string> CsvTable::headerOf(std::string_view text) {
   const std::size_t begin = text.find_first_not_of("\r\n");
   if (begin == std::string_view::npos) return {};
-  text = text.substr(begin, text.find('\n', begin) - begin);
+  text = text.substr(begin, kMaxHeader);
+  const std::size_t end = text.find('\n');
+  // No header is so long; the text may be without a line for gigabytes.
+  if (end == std::string_view::npos && text.size() == kMaxHeader) return {};
+  text = text.substr(0, end);
   Records records(text);
   std::vector<std::string> fields;
   if (!records.next(fields) || fields.size() < 2) return {};

@@ -19,7 +19,8 @@ Error inFile(Error error, const std::string& file) {
 
 Result<std::vector<TraceOp>> readSide(const InputText& input, TraceSide side, const ReadOptions& options,
                                       Warnings& warnings) {
-  ALLOT_TRY(const JsonDocument document, JsonDocument::parse(input.text, input.file, false));
+  ALLOT_TRY(const JsonDocument document,
+            JsonDocument::parse(input.text, input.file, false, JsonDocument::Keys::kAny));
   return readPyTorchTrace(document.root(), side, options, warnings);
 }
 

@@ -107,7 +107,7 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   ALLOT_CHECK(refuseCompressed(text));
   const std::optional<Format> known = options.format ? options.format : plainFormat(text, file);
   if (known && isPlain(*known)) return visit(*known, nullptr);
-  ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true));
+  ALLOT_TRY(const JsonDocument document, JsonDocument::parse(text, file, true, JsonDocument::Keys::kAny));
   const JsonNode root = document.root();
   Format format = Format::kProblem;
   if (options.format) {
@@ -115,6 +115,8 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   } else {
     ALLOT_TRY(format, recognise(root));
   }
+  // Nobody writes traces by hand, and what their tools repeat is not read.
+  if (format != Format::kPyTorchTrace) ALLOT_CHECK(document.refuseDoubledKeys());
   return visit(format, &root);
 }
 
