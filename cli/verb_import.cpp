@@ -43,6 +43,14 @@ Contents contentsOf(std::string name, const OpGraph& graph, std::size_t tensors)
     }
     if (graph.op_cost_unknown[i] != 0) ++contents.unknown_cost[type];
   }
+  // What several ops read is there once, and counts for the type of its first reader.
+  for (std::size_t b = 0; b < graph.block_bytes.size(); ++b) {
+    const auto bytes = static_cast<double>(graph.block_bytes[b]);
+    contents.all.weight_bytes += bytes;
+    if (graph.block_readers[b].empty()) continue;
+    const OpId first = graph.block_readers[b].front();
+    contents.types[graph.type_name[graph.op_type[first.index()]]].weight_bytes += bytes;
+  }
   for (std::size_t t = 0; t < tensors; ++t) {
     if (graph.tensor_bytes[t] <= contents.largest_tensor) continue;
     contents.largest_tensor = graph.tensor_bytes[t];
@@ -154,6 +162,7 @@ Result<Contents> importGraph(const Arguments& arguments, std::string_view text, 
   ALLOT_CHECK(applyOptions(arguments, modes));
   ALLOT_CHECK(requireArithmetic(modes, graph->dtype));
   graph->goal = modes.modes.goal;
+  graph->memory = modes.modes.memory.value_or(graph->memory);
   Contents contents = contentsOf(graph->name, graph->graph, graph->graph.tensorCount());
   contents.unknown_shapes = graph->unknown_shapes;
   if (document != nullptr) *document = writeGraph(*graph);

@@ -122,47 +122,6 @@ TEST(OnnxReader, QuantisedWeightsStayQuantised) {
   EXPECT_EQ(weightsOf(graph, "product"), 8 * 4 + 4);
 }
 
-// Two products by one weight of n x n.
-GraphFile tied(std::int64_t n) {
-  GraphParts net{.nodes = {node("MatMul", {"x", "w"}, {"h"}, {.name = "one"}),
-                           node("Relu", {"h"}, {"r"}, {.name = "between"}),
-                           node("MatMul", {"r", "w"}, {"y"}, {.name = "two"})},
-                 .initializers = {tensor("w", kFloat, {n, n})},
-                 .inputs = {valueInfo("x", kFloat, {1, n})},
-                 .outputs = {valueInfo("y", kFloat, {1, n})},
-                 .value_info = {valueInfo("h", kFloat, {1, n}), valueInfo("r", kFloat, {1, n})}};
-  return read(model(net));
-}
-
-TEST(OnnxReader, SmallSharedWeightsCountForEachReader) {
-  const OpGraph graph = tied(100).graph;
-  EXPECT_EQ(weightsOf(graph, "one"), 100 * 100 * 4);
-  EXPECT_EQ(weightsOf(graph, "two"), 100 * 100 * 4);
-  EXPECT_FALSE(together(graph, "one", "two"));
-}
-
-TEST(OnnxReader, LargeSharedWeightsCountOnceAndHoldTheirReadersTogether) {
-  const OpGraph graph = tied(500).graph;  // 1,000,000 bytes
-  EXPECT_EQ(weightsOf(graph, "one"), 500 * 500 * 4);
-  EXPECT_EQ(weightsOf(graph, "two"), 0);
-  EXPECT_TRUE(together(graph, "one", "two"));
-  EXPECT_FALSE(together(graph, "one", "between"));
-  EXPECT_EQ(graph.group_name, std::vector<std::string>{"one"});
-}
-
-TEST(OnnxReader, AMaskThatManyOpsReadTiesNobody) {
-  GraphParts net{.initializers = {tensor("mask", kFloat, {500, 500})},
-                 .inputs = {valueInfo("x", kFloat, {500, 500})},
-                 .outputs = {valueInfo("x6", kFloat, {500, 500})}};
-  for (int i = 0; i < 6; ++i)
-    net.nodes.push_back(node("Add", {i == 0 ? "x" : "x" + std::to_string(i), "mask"},
-                             {"x" + std::to_string(i + 1)}, {.name = "layer" + std::to_string(i)}));
-  const OpGraph graph = read(model(net)).graph;
-  EXPECT_EQ(weightsOf(graph, "layer0"), 1'000'000);
-  EXPECT_EQ(weightsOf(graph, "layer5"), 1'000'000);
-  EXPECT_FALSE(together(graph, "layer0", "layer5"));
-}
-
 TEST(OnnxReader, UnusedNodesAreDropped) {
   GraphParts net = smallNet();
   net.nodes.push_back(node("Relu", {"s"}, {"t"}, {.name = "unread"}));

@@ -1,4 +1,4 @@
-// Times and memory for a graph that has none.
+// Times for a graph that has none.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,6 @@ class Pricer {
     for (std::size_t i = 0; i < graph_.opCount(); ++i) ALLOT_CHECK(priceOp(OpId(i)));
     if (report_.estimated > 0) report_.arithmetic = used_.text(cluster_, file_.dtype);
     warnUnused();
-    holdOutputs();
     file_.costs = provenanceText(report_, cluster_, measured_);
     return std::move(report_);
   }
@@ -43,6 +42,10 @@ class Pricer {
 
   double around(OpId op) const {
     double bytes = static_cast<double>(graph_.op_weight_bytes[op.index()]);
+    for (const BlockId block : graph_.blocks(op))
+      bytes += static_cast<double>(graph_.block_bytes[block.index()]);
+    for (const InputId input : graph_.modelInputs(op))
+      bytes += static_cast<double>(graph_.input_bytes[input.index()]);
     for (const TensorId tensor : graph_.inputs(op))
       bytes += static_cast<double>(graph_.tensor_bytes[tensor.index()]);
     for (const TensorId tensor : graph_.outputs(op))
@@ -158,16 +161,6 @@ class Pricer {
   bool isDescribed(std::size_t i) const {
     return graph_.op_flops[i] > 0 || graph_.op_read_bytes[i] > 0 || graph_.op_written_bytes[i] > 0 ||
            graph_.op_cost_unknown[i] != 0;
-  }
-
-  void holdOutputs() {
-    for (std::size_t i = 0; i < graph_.opCount(); ++i) {
-      if (!isDescribed(i)) continue;
-      std::int64_t& held = graph_.op_activation_bytes[i];
-      held = 0;
-      for (const TensorId tensor : graph_.outputs(OpId(i)))
-        held = std::min(kMaxBytes, held + graph_.tensor_bytes[tensor.index()]);
-    }
   }
 };
 

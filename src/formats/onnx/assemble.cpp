@@ -6,65 +6,18 @@
 #include <cmath>
 
 #include "base/union_find.h"
+#include "formats/onnx/assemble_parts.h"
 #include "formats/onnx/functions.h"
+#include "formats/onnx/same_content.h"
 #include "formats/onnx/unique_names.h"
 #include "formats/op_parts.h"
+#include "graph/memory_order.h"
 
 namespace allot::onnx {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::size_t kShown = 5;
-
-DataType dataTypeOf(ElementType type) {
-  switch (type) {
-    case ElementType::kUndefined:
-      return DataType::kUnknown;
-    case ElementType::kDouble:
-    case ElementType::kComplex128:
-      return DataType::kFloat64;
-    case ElementType::kFloat:
-    case ElementType::kComplex64:
-      return DataType::kFloat32;
-    case ElementType::kFloat16:
-      return DataType::kFloat16;
-    case ElementType::kBFloat16:
-      return DataType::kBFloat16;
-    case ElementType::kFloat8E4M3FN:
-    case ElementType::kFloat8E4M3FNUZ:
-    case ElementType::kFloat8E5M2:
-    case ElementType::kFloat8E5M2FNUZ:
-    case ElementType::kFloat8E8M0:
-      return DataType::kFloat8;
-    case ElementType::kFloat4E2M1:
-      return DataType::kFloat4;
-    case ElementType::kInt8:
-    case ElementType::kUint8:
-      return DataType::kInt8;
-    case ElementType::kInt4:
-    case ElementType::kUint4:
-    case ElementType::kInt2:
-    case ElementType::kUint2:
-      return DataType::kInt4;
-    default:
-      return DataType::kOther;
-  }
-}
-
-// Bytes that the initialisers and constants inside a body take.
-std::int64_t heldBytes(const Graph& body) {
-  std::int64_t total = 0;
-  const auto add = [&](std::int64_t bytes) { total = std::min(total + bytes, kMaxBytes + 1); };
-  for (const Tensor& tensor : body.initializers) add(bytesOf(tensor.type, tensor.dims).value_or(0));
-  for (const Node& node : body.nodes) {
-    for (const Attribute& attribute : node.attributes) {
-      if (attribute.tensor) add(bytesOf(attribute.tensor->type, attribute.tensor->dims).value_or(0));
-      if (attribute.graph) add(heldBytes(*attribute.graph));
-      for (const auto& inner : attribute.graphs) add(heldBytes(*inner));
-    }
-  }
-  return total;
-}
 
 class Assembler {
  public:
@@ -85,6 +38,9 @@ class Assembler {
     file_.name = std::move(name);
     file_.op_seconds.assign(out().opCount(), std::nan(""));
     file_.op_class_seconds.resize(out().opCount());
+    file_.memory = MemoryModel::kLive;
+    ALLOT_CHECK(out().finish());
+    out().order_hint = smallPeakOrder(out());
     ALLOT_CHECK(out().finish());
     return std::move(file_);
   }
@@ -249,38 +205,85 @@ class Assembler {
                     "check the dimensions of the model and the values given with --dim");
   }
 
-  Result<void> addWeights() {
-    std::vector<OpId> first_reader(value_name_.size());
-    std::vector<std::uint32_t> readers(value_name_.size(), 0);
-    for (std::size_t i = 0; i < nodeCount(); ++i) {
-      if (!live_[i]) continue;
-      for (const std::uint32_t value : reads_[i]) ++readers[value];
+  // Where the data of each constant comes from: what is moved, cast or unpacked alone, and what is there
+  // twice, is one block of weights.
+  void findSources() {
+    source_.resize(value_name_.size());
+    for (std::uint32_t value = 0; value < source_.size(); ++value) source_[value] = value;
+    std::vector<const Tensor*> tensors;
+    std::vector<std::uint32_t> holders;
+    const auto hold = [&](const Tensor& tensor, std::uint32_t value) {
+      tensors.push_back(&tensor);
+      holders.push_back(value);
+    };
+    for (const Tensor& tensor : graph_.initializers) hold(tensor, *values_.find(tensor.name));
+    for (std::uint32_t i = 0; i < nodeCount(); ++i) {
+      const Node& node = graph_.nodes[i];
+      const Attribute* held = node.op_type == "Constant" ? node.find("value") : nullptr;
+      if (held != nullptr && held->tensor && !makes_[i].empty()) hold(*held->tensor, makes_[i].front());
     }
-    joined_ = UnionFind(out().opCount());
+    const std::vector<std::uint32_t> first = firstWithSameContent(tensors);
+    for (std::size_t t = 0; t < holders.size(); ++t) source_[holders[t]] = holders[first[t]];
+    for (std::uint32_t i = 0; i < nodeCount(); ++i) {
+      const Node& node = graph_.nodes[i];
+      if (makes_[i].size() != 1 || !constant_[makes_[i].front()] || !keepsContent(node)) continue;
+      source_[makes_[i].front()] = source_[*values_.find(node.inputs.front())];
+    }
+  }
+
+  // Calls visit(op, source) for every block of weights that an op reads, once each, op by op.
+  void forEachBlock(auto&& visit) const {
+    std::vector<OpId> last_reader(value_name_.size());
     for (std::size_t i = 0; i < nodeCount(); ++i) {
       if (!live_[i]) continue;
-      const std::size_t op = op_[i].index();
-      std::int64_t total = 0;
-      const auto add = [&](std::int64_t bytes) { total = std::min(total + bytes, kMaxBytes + 1); };
+      for (const std::uint32_t value : reads_[i]) {
+        if (!constant_[value] || last_reader[source_[value]] == op_[i]) continue;
+        last_reader[source_[value]] = op_[i];
+        visit(op_[i], source_[value]);
+      }
+    }
+  }
+
+  Result<void> addWeights() {
+    findSources();
+    // A block takes what its largest form takes.
+    std::vector<std::int64_t> bytes(value_name_.size(), 0);
+    for (std::size_t i = 0; i < nodeCount(); ++i) {
+      if (!live_[i]) continue;
       for (const std::uint32_t value : reads_[i]) {
         if (!constant_[value]) continue;
         if (!stored_[value]) addUnknown(value);
-        const std::int64_t bytes = stored_[value].value_or(0);
-        const bool tied = bytes >= kSharedBytes && readers[value] <= kMostTied;
-        if (tied && first_reader[value].valid()) {
-          joined_.join(static_cast<std::uint32_t>(first_reader[value].index()),
-                       static_cast<std::uint32_t>(op));
-          continue;
-        }
-        first_reader[value] = op_[i];
-        add(bytes);
+        std::int64_t& most = bytes[source_[value]];
+        most = std::max(most, stored_[value].value_or(0));
       }
+    }
+    std::vector<std::vector<OpId>> readers(value_name_.size());
+    forEachBlock([&](OpId op, std::uint32_t source) { readers[source].push_back(op); });
+    std::vector<std::int64_t> own(out().opCount(), 0);
+    const auto add = [&](OpId op, std::int64_t more) {
+      std::int64_t& total = own[op.index()];
+      total = std::min(total + std::min(more, kMaxBytes + 1), kMaxBytes + 1);
+    };
+    forEachBlock([&](OpId op, std::uint32_t source) {
+      if (readers[source].size() == 1)
+        add(op, bytes[source]);
+      else if (readers[source].front() == op && bytes[source] > 0)
+        out().addBlock(std::string(value_name_[source]), bytes[source], readers[source]);
+    });
+    for (std::size_t i = 0; i < nodeCount(); ++i) {
+      if (!live_[i]) continue;
       for (const Attribute& attribute : graph_.nodes[i].attributes) {
-        if (attribute.graph) add(heldBytes(*attribute.graph));
-        for (const auto& body : attribute.graphs) add(heldBytes(*body));
+        if (attribute.graph) add(op_[i], heldBytes(*attribute.graph));
+        for (const auto& body : attribute.graphs) add(op_[i], heldBytes(*body));
       }
-      if (total > kMaxBytes) return absurd(op, "the bytes of its weights");
-      out().op_weight_bytes[op] = total;
+    }
+    for (std::size_t op = 0; op < own.size(); ++op) {
+      if (own[op] > kMaxBytes) return absurd(op, "the bytes of its weights");
+      out().op_weight_bytes[op] = own[op];
+    }
+    for (std::size_t b = 0; b < out().block_bytes.size(); ++b) {
+      if (out().block_bytes[b] > kMaxBytes)
+        return absurd(out().block_readers[b].front().index(), "the bytes of its weights");
     }
     return {};
   }
@@ -290,12 +293,22 @@ class Assembler {
   }
 
   Result<void> addTensors() {
+    joined_ = UnionFind(out().opCount());
     std::vector<std::vector<OpId>> readers(value_name_.size());
     for (std::size_t i = 0; i < nodeCount(); ++i) {
       if (!live_[i]) continue;
       for (const std::uint32_t value : reads_[i]) {
-        if (producer_[value] != kNone && live_[producer_[value]]) readers[value].push_back(op_[i]);
+        const bool given = producer_[value] == kNone;
+        if (!constant_[value] && (given || live_[producer_[value]])) readers[value].push_back(op_[i]);
       }
+    }
+    for (std::uint32_t value = 0; value < value_name_.size(); ++value) {
+      if (producer_[value] != kNone || readers[value].empty()) continue;
+      const auto bytes = type_[value] == nullptr ? std::nullopt : type_[value]->bytes();
+      if (!bytes) addUnknown(value);
+      if (bytes.value_or(0) > kMaxBytes)
+        return absurd(readers[value].front().index(), "the bytes of its inputs");
+      out().addInput(bytes.value_or(0), readers[value]);
     }
     for (std::size_t i = 0; i < nodeCount(); ++i) {
       if (!live_[i]) continue;
@@ -355,6 +368,7 @@ class Assembler {
   std::vector<const Value*> type_;
   std::vector<bool> constant_, settled_, is_output_;
   std::vector<std::optional<std::int64_t>> stored_;
+  std::vector<std::uint32_t> source_;  // of constants: the value whose data it is
   std::unordered_map<std::uint32_t, bool> unknown_;
 
   // By node.

@@ -6,9 +6,9 @@
 // gone. Shape arithmetic that depends on data shares a group with its readers, so that no shape goes over a
 // link. Graph inputs are no ops: the host feeds them to whatever device reads them.
 //
-// Weights that several ops read count for each reader, but for large ones with few readers, as tied
-// embeddings are: those count once, for the first, and the readers share a group, because a second copy would
-// not be affordable. A mask that all layers read must not tie all layers together.
+// Weights that several ops read are blocks: what a device holds once, however many of the readers it runs. A
+// block is an initialiser or constant with all that is only moved, cast or unpacked from it, and with others
+// of the same content. The order hint is one in which the model holds little at a time.
 //
 // Guarantee: op names are unique and depend on the file alone. Linear in the model.
 #pragma once
@@ -21,9 +21,6 @@
 #include "formats/onnx/types.h"
 
 namespace allot::onnx {
-
-inline constexpr std::int64_t kSharedBytes = 1'000'000;
-inline constexpr std::uint32_t kMostTied = 4;  // readers
 
 Result<GraphFile> assemble(const Model& model, const Captures& captures, const InferredTypes& types,
                            std::string name, Warnings& warnings);
