@@ -124,7 +124,7 @@ TEST(DoubledKeys, DeepFilesAreRefusedOrRead) {
   const auto bad = JsonDocument::parse(deep + R"({"a": 1, "a": 2})" + end, "file", false);
   ASSERT_FALSE(bad);
   EXPECT_TRUE(bad.error().where.ends_with("[0].a")) << bad.error().where;
-  const std::string deeper(100'000, '[');
+  const std::string deeper = std::string(100'000, '[') + std::string(100'000, ']');
   const auto refused = JsonDocument::parse(deeper, "file", false);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("nested deeper"), std::string::npos) << refused.error().text();

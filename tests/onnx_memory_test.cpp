@@ -199,8 +199,8 @@ TEST(OnnxMemory, TheOrderHintHoldsLittle) {
   const OpGraph graph = read(branches(8)).graph;
   std::vector<OpId> declared;
   for (std::size_t i = 0; i < graph.opCount(); ++i) declared.push_back(OpId(i));
-  EXPECT_EQ(livePeak(graph, declared), 8 * 4000 + 16 + 16);
-  EXPECT_EQ(livePeak(graph, graph.referenceOrder()), 4000 + 16 + 7 * 16 + 16);
+  EXPECT_EQ(livePeak(graph, declared), 16 + 8 * 4000);
+  EXPECT_EQ(livePeak(graph, graph.referenceOrder()), 16 + 7 * 16 + 4000);
 }
 
 }  // namespace

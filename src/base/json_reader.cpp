@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
+#include <tuple>
 
 #include "allot/problem.h"
 #include "base/units.h"
@@ -69,32 +72,45 @@ std::string_view kindOf(simdjson::dom::element element) {
   }
 }
 
-bool hasDoubles(std::vector<std::string_view>& keys) {
-  constexpr std::size_t kFew = 16;
-  if (keys.size() <= kFew) {
-    for (std::size_t i = 1; i < keys.size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        if (keys[i] == keys[j]) return true;
-      }
-    }
-    return false;
-  }
-  // A million names are faster to sort by their hashes.
-  std::vector<std::size_t> hashes;
-  hashes.reserve(keys.size());
-  for (const std::string_view key : keys) hashes.push_back(std::hash<std::string_view>{}(key));
-  std::sort(hashes.begin(), hashes.end());
-  if (std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end()) return false;
-  std::sort(keys.begin(), keys.end());
-  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
-}
+// Looks for objects that have a key twice. A large file has millions of small objects, so nothing is
+// allocated for any of them.
+class DoubledKeyFinder {
+ public:
+  // Path to the second of two keys that are the same, from the element on; valid where `find` is true.
+  std::string way;
 
-// Whether an object below has a key twice; `way` is then the path to the second one.
-bool findDoubledKey(simdjson::dom::element element, std::string& way) {
-  if (element.is_array()) {
+  bool find(simdjson::dom::element element) {
+    switch (element.type()) {
+      case simdjson::dom::element_type::ARRAY:
+        return findInItems(simdjson::dom::array(element));
+      case simdjson::dom::element_type::OBJECT:
+        return findInFields(simdjson::dom::object(element));
+      default:
+        return false;
+    }
+  }
+
+ private:
+  struct Key {
+    std::uint64_t mark;  // its length and first bytes: other keys mostly differ there
+    std::string_view text;
+    bool operator==(const Key& other) const { return mark == other.mark && text == other.text; }
+    bool operator<(const Key& other) const { return std::tie(mark, text) < std::tie(other.mark, other.text); }
+  };
+  static constexpr std::size_t kFew = 16;
+
+  std::vector<Key> keys_;  // of the objects on the way down
+
+  static Key keyOf(std::string_view text) {
+    std::uint64_t mark = 0;
+    std::memcpy(&mark, text.data(), std::min(text.size(), sizeof mark - 1));
+    return {mark | static_cast<std::uint64_t>(text.size()) << 56, text};
+  }
+
+  bool findInItems(simdjson::dom::array items) {
     std::size_t index = 0;
-    for (const simdjson::dom::element item : simdjson::dom::array(element)) {
-      if ((item.is_object() || item.is_array()) && findDoubledKey(item, way)) {
+    for (const simdjson::dom::element item : items) {
+      if (find(item)) {
         way.insert(0, fmt::format("[{}]", index));
         return true;
       }
@@ -102,24 +118,46 @@ bool findDoubledKey(simdjson::dom::element element, std::string& way) {
     }
     return false;
   }
-  if (!element.is_object()) return false;
-  std::vector<std::string_view> keys;
-  for (const auto field : simdjson::dom::object(element)) {
-    keys.push_back(field.key);
-    if ((field.value.is_object() || field.value.is_array()) && findDoubledKey(field.value, way)) {
+
+  bool findInFields(simdjson::dom::object fields) {
+    const std::size_t first = keys_.size();
+    for (const auto field : fields) {
+      keys_.push_back(keyOf(field.key));
+      if (!find(field.value)) continue;
       way.insert(0, fmt::format(".{}", field.key));
       return true;
     }
+    if (hasDoubles(std::span(keys_).subspan(first))) {
+      std::set<std::string_view> seen;
+      for (const auto field : fields) {
+        if (seen.insert(field.key).second) continue;
+        way = fmt::format(".{}", field.key);
+        return true;
+      }
+    }
+    keys_.resize(first);
+    return false;
   }
-  if (!hasDoubles(keys)) return false;
-  std::set<std::string_view> seen;
-  for (const auto field : simdjson::dom::object(element)) {
-    if (seen.insert(field.key).second) continue;
-    way = fmt::format(".{}", field.key);
-    break;
+
+  static bool hasDoubles(std::span<Key> keys) {
+    if (keys.size() <= kFew) {
+      for (std::size_t i = 1; i < keys.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+          if (keys[i] == keys[j]) return true;
+        }
+      }
+      return false;
+    }
+    // A million names are faster to sort by their hashes.
+    std::vector<std::size_t> hashes;
+    hashes.reserve(keys.size());
+    for (const Key& key : keys) hashes.push_back(std::hash<std::string_view>{}(key.text));
+    std::sort(hashes.begin(), hashes.end());
+    if (std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end()) return false;
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
   }
-  return true;
-}
+};
 
 bool looksLikeJson(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -300,8 +338,9 @@ void JsonNode::warnUnknown(std::initializer_list<std::string_view> known,
 }
 
 Result<void> JsonDocument::refuseDoubledKeys() const {
-  std::string way;
-  if (!findDoubledKey(root_, way)) return {};
+  DoubledKeyFinder finder;
+  if (!finder.find(root_)) return {};
+  std::string way = std::move(finder.way);
   if (way.starts_with('.')) way.erase(0, 1);
   return fail({ErrorCode::kBadInput, *file_, way, "the key is there twice", "keep one of the two"});
 }
