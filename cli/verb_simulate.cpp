@@ -135,7 +135,9 @@ std::string replayJson(const Problem& problem, const OnlineEngine& engine, const
     const JobReport job = engine.job(JobId(j));
     out.beginObject().field("name", job.name).field("model", problem.graph.model_name[job.model.index()]);
     out.field("weight", job.weight).field("arrival", job.arrival).field("completion", job.completion);
-    out.field("status", job.left ? "left" : std::isnan(job.completion) ? "open" : "finished").endObject();
+    out.field("status", job.left ? "left" : std::isnan(job.completion) ? "open" : "finished");
+    if (const std::string why = engine.waitsFor(JobId(j)); !why.empty()) out.field("waits_for", why);
+    out.endObject();
   }
   out.endArray().key("devices").beginArray();
   for (std::size_t d = 0; d < figures.busy.size(); ++d) {
@@ -153,6 +155,7 @@ std::string replayJson(const Problem& problem, const OnlineEngine& engine, const
   out.field("longest_seconds", figures.longest_replan).endObject();
   out.key("errors").beginArray();
   for (const Error& error : replay.errors) out.value(error.text());
+  if (!replay.verified) out.value(replay.verified.error().text());
   out.endArray().endObject();
   return out.take();
 }
@@ -170,6 +173,14 @@ std::string replayText(const Problem& problem, const OnlineEngine& engine, const
                       secondsText(figures.longest_replan));
   text += fmt::format("moved       {} ops by choice, {} that could not stay ({}); {} ran again\n\n",
                       figures.moves, figures.forced_moves, bytesText(figures.moved_bytes), figures.repeats);
+  std::size_t shown = 0;
+  for (std::size_t j = 0; j < engine.jobCount() && shown < 10; ++j) {
+    const std::string why = engine.waitsFor(JobId(j));
+    if (why.empty()) continue;
+    text +=
+        fmt::format("{}{}: {}\n", shown++ == 0 ? "not finished\n  " : "  ", engine.job(JobId(j)).name, why);
+  }
+  if (shown > 0) text += "\n";
   std::vector<std::vector<std::string>> rows{{"device", "class", "busy", "share"}};
   for (std::size_t d = 0; d < figures.busy.size(); ++d) {
     rows.push_back({problem.cluster.devices[d].name, problem.cluster.classOf(DeviceId(d)).name,
@@ -201,6 +212,7 @@ Result<int> simulateEvents(const Arguments& arguments) {
                                      : replayText(task.problem, engine, figures)));
   }
   for (const Error& error : result.errors) printError(error);
+  if (!result.verified) return printError(result.verified.error());
   return result.errors.empty() ? kExitOk : kExitBadInput;
 }
 

@@ -145,9 +145,11 @@ void replayEvents(std::string_view text) {
     require(engine.has_value(), "options that were read are taken");
     const Replay result = replay(*engine, *log, kFile);
     for (const Error& error : result.errors) requireGoodError(error);
-    const std::string wrong = verifyLog(problem, result.decisions, *engine);
+    const std::string wrong =
+        verifyLog(problem, result.taken, result.decisions, *engine, log->options.ends_reported);
     if (!wrong.empty()) std::fprintf(stderr, "%s\n", wrong.c_str());
     require(wrong.empty(), "no op is lost or done twice, and none starts without device or inputs");
+    require(result.verified.has_value(), "every job ends, or waits for what is down");
     std::string decisions;
     for (const Decision& decision : result.decisions) decisions += decisionText(problem, *engine, decision);
     return decisions;

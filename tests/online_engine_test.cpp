@@ -18,20 +18,20 @@ namespace {
 
 TEST(OnlineEngine, RunsOneJobWhereItEndsFirst) {
   const Problem problem = twoChains();
-  OnlineEngine engine = engineFor(problem);
+  FollowedEngine engine(problem);
   ASSERT_TRUE(engine.apply(arrival(1, "a", 0)));
   engine.replan();
   engine.finish();
   EXPECT_EQ(engine.job(JobId(0)).completion, 3);
   EXPECT_EQ(engine.value(), 3);
-  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+  EXPECT_EQ(engine.wrong(), "");
 }
 
 TEST(OnlineEngine, AShorterJobGoesFirstButWhatRunsStays) {
   Problem problem = twoChains();
   problem.op_seconds = {40, 1, 40, 1, 80, 3, 80, 3};
   ASSERT_TRUE(problem.finish());
-  OnlineEngine engine = engineFor(problem);
+  FollowedEngine engine(problem);
   ASSERT_TRUE(engine.apply(arrival(0, "long", 1)));
   engine.replan();
   ASSERT_TRUE(engine.apply(arrival(0.5, "short", 0)));
@@ -40,12 +40,12 @@ TEST(OnlineEngine, AShorterJobGoesFirstButWhatRunsStays) {
   // The first op of "long" runs until 3, then both ops of "short", then the rest.
   EXPECT_EQ(engine.job(JobId(1)).completion, 5);
   EXPECT_EQ(engine.job(JobId(0)).completion, 8);
-  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+  EXPECT_EQ(engine.wrong(), "");
 }
 
 TEST(OnlineEngine, AFailedDeviceLosesWhatItRanAndHeld) {
   const Problem problem = twoChains();
-  OnlineEngine engine = engineFor(problem);
+  FollowedEngine engine(problem);
   ASSERT_TRUE(engine.apply(arrival(0, "a", 0)));
   engine.replan();
   // The first op has ended on the fast device, the second runs there; its input is nowhere else.
@@ -53,11 +53,8 @@ TEST(OnlineEngine, AFailedDeviceLosesWhatItRanAndHeld) {
   engine.replan();
   engine.finish();
   EXPECT_EQ(engine.job(JobId(0)).completion, 1.5 + 8);
-  const std::vector<Decision> log = engine.takeDecisions();
-  EXPECT_EQ(std::count_if(log.begin(), log.end(),
-                          [](const Decision& d) { return d.kind == DecisionKind::kRepeat; }),
-            2);
-  EXPECT_EQ(verifyLog(problem, log, engine), "");
+  EXPECT_EQ(engine.count(DecisionKind::kRepeat), 2u);
+  EXPECT_EQ(engine.wrong(), "");
 }
 
 TEST(OnlineEngine, WaitsForTheOnlyDeviceToReturn) {
@@ -112,7 +109,7 @@ TEST(OnlineEngine, ReportedEndsDecide) {
   const Problem problem = twoChains();
   OnlineOptions options;
   options.ends_reported = true;
-  OnlineEngine engine = engineFor(problem, options);
+  FollowedEngine engine(problem, options);
   ASSERT_TRUE(engine.apply(arrival(0, "a", 0)));
   engine.replan();
   OnlineEvent event = ofJob(EventKind::kEnd, 2.5, "a");  // predicted: 1
@@ -124,7 +121,7 @@ TEST(OnlineEngine, ReportedEndsDecide) {
   event.op = OpId(1);
   ASSERT_TRUE(engine.apply(event));
   EXPECT_EQ(engine.job(JobId(0)).completion, 3);
-  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+  EXPECT_EQ(engine.wrong(), "");
 }
 
 // One producer, two consumers on the other device: each has the tensor sent, one after the other.
@@ -150,17 +147,14 @@ TEST(OnlineEngine, SendsPerEdge) {
   problem.op_seconds = {1, kCannotRun, kCannotRun, 1, kCannotRun, 1};
   problem.addTensor(ops[0], std::vector<OpId>{ops[1], ops[2]}, 0, 2);
   ASSERT_TRUE(problem.finish());
-  OnlineEngine engine = engineFor(problem);
+  FollowedEngine engine(problem);
   ASSERT_TRUE(engine.apply(arrival(0, "j", 0)));
   engine.replan();
   engine.finish();
   // a until 1, sends until 3 and 5, the second consumer until 6.
   EXPECT_EQ(engine.job(JobId(0)).completion, 6);
-  const std::vector<Decision> log = engine.takeDecisions();
-  EXPECT_EQ(
-      std::count_if(log.begin(), log.end(), [](const Decision& d) { return d.kind == DecisionKind::kSend; }),
-      2);
-  EXPECT_EQ(verifyLog(problem, log, engine), "");
+  EXPECT_EQ(engine.count(DecisionKind::kSend), 2u);
+  EXPECT_EQ(engine.wrong(), "");
 }
 
 TEST(OnlineEngine, HoldsJobsUntilMemoryIsFree) {
@@ -168,12 +162,12 @@ TEST(OnlineEngine, HoldsJobsUntilMemoryIsFree) {
   for (std::int64_t& bytes : problem.graph.op_memory_bytes) bytes = 60;
   for (Device& device : problem.cluster.devices) device.memory_bytes = 100;
   ASSERT_TRUE(problem.finish());
-  OnlineEngine engine = engineFor(problem);
+  FollowedEngine engine(problem);
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(engine.apply(arrival(0, "j" + std::to_string(i), i % 2)));
   engine.replan();
   engine.finish();
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(std::isnan(engine.job(JobId(i)).completion)) << i;
-  EXPECT_EQ(verifyLog(problem, engine.takeDecisions(), engine), "");
+  EXPECT_EQ(engine.wrong(), "");
 }
 
 // Random lives: nothing is lost or done twice, no device runs two ops, inputs are there, memory suffices.
@@ -189,7 +183,8 @@ TEST(OnlineEngine, RandomLivesLoseNothing) {
     for (const OnlineEvent& event : randomEvents(problem, seed, 60)) log.lines.push_back({1, event});
     const Replay result = replay(engine, log, "events");
     EXPECT_TRUE(result.errors.empty()) << seed << ' ' << result.errors.front().text();
-    EXPECT_EQ(verifyLog(problem, result.decisions, engine), "") << seed;
+    EXPECT_TRUE(result.verified) << seed << ' ' << result.verified.error().text();
+    EXPECT_EQ(verifyLog(problem, result.taken, result.decisions, engine), "") << seed;
     for (std::size_t j = 0; j < engine.jobCount(); ++j) {
       const JobReport job = engine.job(JobId(j));
       EXPECT_TRUE(job.left || !std::isnan(job.completion)) << seed << ' ' << job.name;

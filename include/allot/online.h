@@ -8,11 +8,14 @@
 // plan before are tried too, and so are prices of device time from a min-cost flow of waiting jobs to queues,
 // kept and repaired from event to event; the plan of least value is taken (solve/online/planner.h).
 // Guarantee: what runs keeps running, unless its device fails; every op of a job that stays ends exactly
-// once, but for ops whose results were lost with a device, which run again. A re-plan moves at most
-// `max_moves` ops that could have stayed. The same events give the same decisions. An event that makes no
-// sense is refused and changes nothing.
-// Complexity: a re-plan looks at no more than about `work` pairs of ops and devices, however many jobs wait.
-// An op holds its resident bytes on a device from the plan that puts it there until it has ended.
+// once, but for ops that ran on a device that failed and ops whose results are on no device that is up though
+// an op that has not started needs them, which run again. After each event every tensor that an op waits for
+// is on a device, or its producer runs or waits to run; after each plan every op that waits is in it, with
+// all its inputs, unless its job waits for room or a device (`verify`). So all jobs end once the devices that
+// they need are up. A re-plan moves at most `max_moves` ops that could have stayed. The same events give the
+// same decisions. An event that makes no sense is refused and changes nothing. Complexity: a re-plan looks at
+// no more than about `work` pairs of ops and devices, however many jobs wait. An op holds its resident bytes
+// on a device from the plan that puts it there until it has ended.
 #pragma once
 
 #include <cstdint>
@@ -79,6 +82,7 @@ struct Decision {
   DeviceId from, device;
   double start = 0, end = 0;
   std::string why;
+  OpId consumer = {};  // send, where sends are per edge: whom it is for
 };
 
 struct JobReport {
@@ -116,6 +120,11 @@ class OnlineEngine {
   void advance(double time);
   // Until nothing runs and nothing more can start. Without effect where ends are reported.
   void finish();
+
+  // Whether the guarantee holds: the first breach, with job and op, as an internal error. After `replan`.
+  Result<void> verify() const;
+  // Why a job that has not ended does not go on, in words; empty while it has an op that runs or is planned.
+  std::string waitsFor(JobId job) const;
 
   double now() const;
   std::size_t jobCount() const;
@@ -155,11 +164,14 @@ std::string writeEvents(const Problem& problem, const OnlineOptions& options,
 std::string decisionText(const Problem& problem, const OnlineEngine& engine, const Decision& decision);
 
 struct Replay {
+  std::vector<OnlineEvent> taken;  // the events that were not refused
   std::vector<Decision> decisions;
   std::vector<Error> errors;  // events refused, with their lines
+  Result<void> verified;      // at the end
 };
 
 // Applies all events in order, re-planning after the last of each instant, and runs on until nothing is left.
+// Not verified: a job did not end though every device that it needs is up.
 Replay replay(OnlineEngine& engine, const EventLog& log, const std::string& file);
 
 }  // namespace allot

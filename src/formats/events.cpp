@@ -239,6 +239,7 @@ std::string decisionText(const Problem& problem, const OnlineEngine& engine, con
   out.field("job", engine.job(decision.job).name);
   if (decision.op.valid()) out.field("op", problem.graph.op_name[decision.op.index()]);
   if (decision.tensor.valid()) out.field("tensor", static_cast<std::uint64_t>(decision.tensor.index()));
+  if (decision.consumer.valid()) out.field("consumer", problem.graph.op_name[decision.consumer.index()]);
   if (decision.from.valid()) out.field("from", problem.cluster.devices[decision.from.index()].name);
   if (decision.device.valid()) out.field("device", problem.cluster.devices[decision.device.index()].name);
   if (decision.kind == DecisionKind::kStart || decision.kind == DecisionKind::kSend)

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "support/online_log.h"
 #include "support/online_problem.h"
 
 namespace allot {
@@ -47,6 +50,37 @@ OnlineEngine engineFor(const Problem& problem, const OnlineOptions& options) {
   auto engine = OnlineEngine::create(problem, options);
   EXPECT_TRUE(engine) << engine.error().text();
   return std::move(*engine);
+}
+
+FollowedEngine::FollowedEngine(const Problem& problem, const OnlineOptions& options)
+    : OnlineEngine(engineFor(problem, options)), problem_(problem), reported_(options.ends_reported) {}
+
+Result<void> FollowedEngine::apply(const OnlineEvent& event) {
+  auto taken = OnlineEngine::apply(event);
+  if (taken) taken_.push_back(event);
+  const auto sound = verify();
+  EXPECT_TRUE(sound) << sound.error().text();
+  return taken;
+}
+
+void FollowedEngine::replan() {
+  OnlineEngine::replan();
+  const auto sound = verify();
+  EXPECT_TRUE(sound) << sound.error().text();
+}
+
+const std::vector<Decision>& FollowedEngine::log() {
+  for (Decision& decision : takeDecisions()) log_.push_back(std::move(decision));
+  return log_;
+}
+
+std::size_t FollowedEngine::count(DecisionKind kind) {
+  return static_cast<std::size_t>(
+      std::count_if(log().begin(), log().end(), [&](const Decision& d) { return d.kind == kind; }));
+}
+
+std::string FollowedEngine::wrong() {
+  return verifyLog(problem_, taken_, log(), *this, reported_);
 }
 
 }  // namespace allot

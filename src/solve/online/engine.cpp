@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <ctime>
 
@@ -34,22 +35,24 @@ bool EngineState::canStart(const Activity& activity) const {
     }
   }
   for (const std::uint32_t t : model.inputs[activity.item]) {
-    if (job.runs[model.producer[t]].state != RunState::kDone) return false;
-    if (!world.problem.isOrder(model.tensors[t]) &&
-        !(job.there[t * world.devices.size() + activity.to.index()] <= activity.start))
-      return false;
+    if (!(job.there[t * world.devices.size() + activity.to.index()] <= activity.start)) return false;
   }
   return true;
 }
 
 void EngineState::start(const Activity& activity) {
-  if (!canStart(activity))
-    return;  // where ends are reported, what it waits for is late; the next plan sees to it
+  if (!canStart(activity)) {
+    refused = true;  // where ends are reported, what it waits for is late; the next plan sees to it
+    return;
+  }
   keepJob(activity.job);
   Job& job = world.jobs[activity.job];
-  const OpId op = world.planOf(job).ops[activity.item];
+  const ModelPlan& model = world.planOf(job);
+  const OpId op = model.ops[activity.item];
   Run& run = job.runs[activity.item];
   run = {RunState::kRunning, activity.to, activity.start, activity.end};
+  const std::uint32_t unit = model.unit[activity.item];
+  if (model.shared[unit]) job.home[unit] = activity.to;
   job.work -= world.leastSeconds(op);
   --job.waiting;
   if (activity.end > activity.start)
@@ -69,15 +72,17 @@ void EngineState::start(const Activity& activity) {
 
 void EngineState::startSend(const Activity& activity) {
   Job& job = world.jobs[activity.job];
-  if (job.runs.empty() || !world.devices[activity.from.index()].up || !world.devices[activity.to.index()].up)
+  if (job.runs.empty() || job.report.left) return;
+  const double* copies = &job.there[activity.item * world.devices.size()];
+  const bool can = world.devices[activity.to.index()].up && copies[activity.from.index()] <= activity.start &&
+                   copies[activity.to.index()] == kNever;
+  if (!can) {
+    refused = true;
     return;
+  }
   const ModelPlan& model = world.planOf(job);
-  const std::size_t devices = world.devices.size();
-  const std::uint32_t producer = model.producer[activity.item];
-  if (job.runs[producer].state != RunState::kDone) return;
-  if (job.there[activity.item * devices + activity.from.index()] > activity.start) return;
   keepJob(activity.job);
-  job.there[activity.item * devices + activity.to.index()] = activity.end;
+  job.there[activity.item * world.devices.size() + activity.to.index()] = activity.end;
   if (activity.end > activity.start) {
     double& send = world.devices[activity.from.index()].sending_until;
     double& receive = world.devices[activity.to.index()].receiving_until;
@@ -86,9 +91,11 @@ void EngineState::startSend(const Activity& activity) {
     std::erase_if(world.sending, [&](const Activity& old) { return old.end <= activity.start; });
     world.sending.push_back(activity);
   }
-  decisions.push_back({DecisionKind::kSend, activity.start, JobId(activity.job), model.ops[producer],
-                       model.tensors[activity.item], activity.from, activity.to, activity.start, activity.end,
-                       ""});
+  const bool per_edge = world.problem.modes.send == Send::kPerEdge;
+  decisions.push_back({DecisionKind::kSend, activity.start, JobId(activity.job),
+                       model.ops[model.producer[activity.item]], model.tensors[activity.item], activity.from,
+                       activity.to, activity.start, activity.end, "",
+                       per_edge ? model.ops[model.consumers[activity.item].front()] : OpId()});
 }
 
 void EngineState::end(std::size_t index, double time) {
@@ -103,9 +110,9 @@ void EngineState::end(std::size_t index, double time) {
   if (run.end > run.start) world.devices[run.to.index()].busy_until = time + world.launch(run.to);
   for (const std::uint32_t t : model.outputs[run.item]) {
     double* there = &job.there[t * world.devices.size()];
-    std::fill(there, there + world.devices.size(), kNever);
-    there[run.to.index()] = time;
-    job.source[t] = run.to;
+    // An op that runs again has copies elsewhere of what was not lost.
+    there[run.to.index()] = std::min(there[run.to.index()], time);
+    if (!job.source[t].valid()) job.source[t] = run.to;
     // An order needs no sending.
     if (world.problem.isOrder(model.tensors[t])) std::fill(there, there + world.devices.size(), time);
   }
@@ -127,6 +134,7 @@ void EngineState::close(std::uint32_t index, double time) {
   std::vector<Run>().swap(job.runs);
   std::vector<double>().swap(job.there);
   std::vector<DeviceId>().swap(job.source);
+  std::vector<DeviceId>().swap(job.home);
   closed = true;
 }
 
@@ -142,8 +150,10 @@ void EngineState::advance(double time) {
     if (next_end <= next_start && next_end <= time && next_end < kNever) {
       world.now = std::max(world.now, next_end);
       closed = false;
+      const std::uint32_t j = world.running[first].job;
       end(first, next_end);
-      if (closed && wantsMore()) replan();
+      // A job outside the plan may have waited for the room of its own op.
+      if (closed ? wantsMore() : !world.jobs[j].planned && world.jobs[j].waiting > 0) replan();
       continue;
     }
     if (!(next_start < time)) break;
@@ -158,8 +168,20 @@ void EngineState::advance(double time) {
 }
 
 Before EngineState::begin() const {
-  return {world.now, value,         world.devices,    world.open_jobs, world.running, world.sending,
-          {},        next_activity, decisions.size(), replans.size(),  closed,        {}};
+  return {world.now,
+          value,
+          world.devices,
+          world.open_jobs,
+          world.running,
+          world.sending,
+          {},
+          next_activity,
+          decisions.size(),
+          replans.size(),
+          closed,
+          planned_now,
+          refused,
+          {}};
 }
 
 void EngineState::keepJob(std::uint32_t job) {
@@ -168,7 +190,7 @@ void EngineState::keepJob(std::uint32_t job) {
 
 void EngineState::keepPlan() {
   if (before_ == nullptr || before_->planned) return;
-  before_->planned = {activities, order, last_held, unplanned, priced, holding};
+  before_->planned = {activities, order, last_held, unplanned, priced, holding, planned_at};
   for (const std::uint32_t job : world.open_jobs) keepJob(job);
 }
 
@@ -184,6 +206,8 @@ void EngineState::takeBack(Before before) {
   decisions.erase(decisions.begin() + static_cast<std::ptrdiff_t>(before.decisions), decisions.end());
   replans.erase(replans.begin() + static_cast<std::ptrdiff_t>(before.replans), replans.end());
   closed = before.closed;
+  planned_now = before.planned_now;
+  refused = before.refused;
   if (!before.planned) return;
   activities = std::move(before.planned->activities);
   order = std::move(before.planned->order);
@@ -191,6 +215,7 @@ void EngineState::takeBack(Before before) {
   unplanned = before.planned->unplanned;
   priced = before.planned->priced;
   holding = before.planned->holding;
+  planned_at = before.planned->planned_at;
 }
 
 // Jobs wait outside the plan, and it has room for them.
@@ -248,8 +273,12 @@ ReplanReport EngineState::replan() {
   }
   report.moved_bytes = plan.moved_bytes;
   report.value = plan.value;
+  planned_now = true;
+  refused = false;
+  planned_at = world.now;
   report.seconds = cpuSeconds() - begin;
   replans.push_back(report);
+  assert(breach().empty());
   return report;
 }
 
@@ -283,6 +312,14 @@ void OnlineEngine::advance(double time) {
 }
 void OnlineEngine::finish() {
   if (!state_->world.options.ends_reported) state_->advance(online::kNever);
+}
+Result<void> OnlineEngine::verify() const {
+  std::string breach = state_->breach();
+  if (breach.empty()) return {};
+  return fail({ErrorCode::kInternal, "", "", std::move(breach), "please report this with the events"});
+}
+std::string OnlineEngine::waitsFor(JobId job) const {
+  return state_->waitsFor(static_cast<std::uint32_t>(job.index()));
 }
 double OnlineEngine::now() const {
   return state_->world.now;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 #include "base/units.h"
@@ -32,45 +33,30 @@ Result<void> EngineState::checkArrival(const OnlineEvent& event) const {
   if (const auto found = job_of.find(event.job); found != job_of.end() && world.jobs[found->second].open())
     return badInput("job", fmt::format("job \"{}\" is still here", event.job), "give each job its own name");
   if (!(event.weight <= 1e12)) return badInput("weight", "out of range", "use 0 to 1e12");
-  const Problem& problem = world.problem;
   const ModelPlan& model = world.plans.models[event.model.index()];
-  std::vector<double> bytes(model.units, 0);
-  std::vector<OpId> op_of(model.units);
-  for (std::size_t i = 0; i < model.ops.size(); ++i) {
-    bytes[model.unit[i]] += problem.residentBytes(model.ops[i]);
-    op_of[model.unit[i]] = model.ops[i];
+  if (model.units == 0 || !model.packing.empty()) return {};
+  const Problem& problem = world.problem;
+  std::vector<OpId> unit;
+  for (const std::uint32_t i : model.unit_ops[model.unplaced]) unit.push_back(model.ops[i]);
+  const double bytes = problem.residentBytes(unit);
+  bool alone = false;
+  for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+    alone = alone || (problem.allowed(problem.unit(unit.front()), DeviceId(d)) &&
+                      bytes <= problem.memoryLimit(DeviceId(d)));
   }
-  std::vector<std::size_t> largest_first(model.units);
-  for (std::size_t u = 0; u < model.units; ++u) largest_first[u] = u;
-  std::stable_sort(largest_first.begin(), largest_first.end(),
-                   [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
-  std::vector<double> room;
-  for (std::size_t d = 0; d < problem.deviceCount(); ++d) room.push_back(problem.memoryLimit(DeviceId(d)));
-  for (const std::size_t u : largest_first) {
-    std::size_t best = room.size();
-    bool alone = false;
-    for (std::size_t d = 0; d < room.size(); ++d) {
-      if (!problem.allowed(problem.unit(op_of[u]), DeviceId(d))) continue;
-      alone = alone || bytes[u] <= problem.memoryLimit(DeviceId(d));
-      if (bytes[u] <= room[d] && (best == room.size() || room[d] > room[best])) best = d;
-    }
-    if (best < room.size()) {
-      room[best] -= bytes[u];
-      continue;
-    }
-    const std::string& op = problem.graph.op_name[op_of[u].index()];
-    return badInput(fmt::format("op \"{}\"", op),
-                    alone ? fmt::format("model \"{}\" finds no room even on empty devices",
-                                        problem.graph.model_name[event.model.index()])
-                          : fmt::format("needs {}, more than any device it may use has", bytesText(bytes[u])),
-                    "give the devices more memory, or the model less");
-  }
-  return {};
+  return badInput(fmt::format("op \"{}\"", problem.graph.op_name[unit.front().index()]),
+                  alone ? fmt::format("model \"{}\" finds no room even on empty devices",
+                                      problem.graph.model_name[event.model.index()])
+                        : fmt::format("needs {}, more than any device it may use has", bytesText(bytes)),
+                  "give the devices more memory, or the model less");
 }
 
 Result<void> EngineState::checkEnd(const OnlineEvent& event) const {
-  ALLOT_TRY(const std::uint32_t j, openJob(event));
-  const Job& job = world.jobs[j];
+  // What runs of a job that left ends too.
+  const auto found = job_of.find(event.job);
+  if (found == job_of.end() || !world.jobs[found->second].open() || !world.jobs[found->second].report.left)
+    ALLOT_CHECK(openJob(event));
+  const Job& job = world.jobs[job_of.at(event.job)];
   if (!event.op.valid() || event.op.index() >= world.problem.opCount() ||
       world.problem.graph.op_model[event.op.index()] != job.report.model)
     return badInput("op", fmt::format("job \"{}\" has no such op", event.job), "name an op of its model");
@@ -155,6 +141,7 @@ Result<void> EngineState::passTimeFor(const OnlineEvent& event) {
 
 Result<void> EngineState::apply(const OnlineEvent& event) {
   ALLOT_CHECK(passTimeFor(event));
+  planned_now = false;
   switch (event.kind) {
     case EventKind::kArrive:
       arrive(event);
@@ -186,6 +173,7 @@ Result<void> EngineState::apply(const OnlineEvent& event) {
       break;
     }
   }
+  assert(breach().empty());
   return {};
 }
 
@@ -201,6 +189,7 @@ void EngineState::arrive(const OnlineEvent& event) {
   job.runs.resize(model.ops.size());
   job.there.assign(model.tensors.size() * world.devices.size(), kNever);
   job.source.resize(model.tensors.size());
+  job.home.resize(model.units);
   for (const OpId op : model.ops) job.work += world.leastSeconds(op);
   job_of[event.job] = index;
   world.open_jobs.push_back(index);
@@ -218,90 +207,6 @@ void EngineState::leave(std::uint32_t index) {
   }
   job.waiting = 0;
   if (job.report.open_ops == 0) close(index, world.now);
-}
-
-void EngineState::repeat(std::uint32_t index, std::uint32_t op, std::string why) {
-  Job& job = world.jobs[index];
-  Run& run = job.runs[op];
-  const OpId id = world.planOf(job).ops[op];
-  if (run.state == RunState::kDone) ++job.report.open_ops;
-  note(DecisionKind::kRepeat, index, id, run.device, std::move(why));
-  run.state = RunState::kWaiting;
-  ++job.waiting;
-  job.work += world.leastSeconds(id);
-}
-
-// Ops whose results no device that is up holds, though ops that have not ended need them, run again; and so
-// on for what these need.
-void EngineState::repeatLost(std::uint32_t index, DeviceId device) {
-  Job& job = world.jobs[index];
-  if (job.report.open_ops == job.runs.size()) return;  // nothing has ended
-  const ModelPlan& model = world.planOf(job);
-  const std::size_t devices = world.devices.size();
-  for (std::size_t t = 0; t < model.tensors.size(); ++t) {
-    double* there = &job.there[t * devices];
-    if (world.problem.isOrder(model.tensors[t])) continue;
-    there[device.index()] = kNever;
-    if (job.source[t] != device) continue;
-    for (std::size_t d = 0; d < devices; ++d) {
-      if (there[d] < kNever && (job.source[t] == device || there[d] < there[job.source[t].index()]))
-        job.source[t] = DeviceId(d);
-    }
-  }
-  for (std::size_t i = model.ops.size(); i-- > 0;) {
-    if (job.runs[i].state != RunState::kDone) continue;
-    bool needed = false;
-    for (const std::uint32_t t : model.outputs[i]) {
-      if (world.problem.isOrder(model.tensors[t])) continue;
-      const double* there = &job.there[t * devices];
-      if (std::any_of(there, there + devices, [](double time) { return time < kNever; })) continue;
-      for (const std::uint32_t consumer : model.consumers[t])
-        needed = needed || job.runs[consumer].state == RunState::kWaiting;
-    }
-    if (needed)
-      repeat(index, static_cast<std::uint32_t>(i),
-             fmt::format("its result was on {} only", world.problem.cluster.devices[device.index()].name));
-  }
-}
-
-void EngineState::fail(DeviceId device) {
-  DeviceState& state = world.devices[device.index()];
-  const std::string& name = world.problem.cluster.devices[device.index()].name;
-  state.up = false;
-  const std::size_t devices = world.devices.size();
-  // Sends from and to it break off, which frees the ports at their other ends.
-  for (const Activity& send : world.sending) {
-    if (send.end <= world.now || (send.from != device && send.to != device)) continue;
-    Job& job = world.jobs[send.job];
-    if (!job.runs.empty()) job.there[send.item * devices + send.to.index()] = kNever;
-  }
-  std::erase_if(world.sending, [&](const Activity& send) {
-    return send.end <= world.now || send.from == device || send.to == device;
-  });
-  for (DeviceState& other : world.devices) other.sending_until = other.receiving_until = 0;
-  for (const Activity& send : world.sending) {
-    double& out = world.devices[send.from.index()].sending_until;
-    double& in = world.devices[send.to.index()].receiving_until;
-    out = std::max(out, send.end);
-    in = std::max(in, send.end);
-  }
-  std::vector<std::uint32_t> dropped;
-  for (std::size_t k = world.running.size(); k-- > 0;) {
-    const Activity run = world.running[k];
-    if (run.to != device) continue;
-    world.running.erase(world.running.begin() + static_cast<std::ptrdiff_t>(k));
-    Job& job = world.jobs[run.job];
-    if (job.report.left) {
-      job.runs[run.item].state = RunState::kDropped;
-      if (--job.report.open_ops == 0) dropped.push_back(run.job);
-    } else {
-      repeat(run.job, run.item, fmt::format("{} failed while it ran", name));
-    }
-  }
-  for (const std::uint32_t job : dropped) close(job, world.now);
-  for (const std::uint32_t job : world.open_jobs) {
-    if (!world.jobs[job].report.left) repeatLost(job, device);
-  }
 }
 
 void EngineState::slow(DeviceId device, double factor) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "solve/baselines/ranks.h"
+#include "solve/online/packing.h"
 
 namespace allot::online {
 namespace {
@@ -93,6 +94,13 @@ Result<ModelPlans> modelPlansOf(const Problem& problem) {
       }
       model.outputs.closeRow();
     }
+    std::vector<std::vector<std::uint32_t>> members(model.units);
+    for (std::uint32_t i = 0; i < model.ops.size(); ++i) members[model.unit[i]].push_back(i);
+    for (const std::vector<std::uint32_t>& ops : members) {
+      model.unit_ops.items.insert(model.unit_ops.items.end(), ops.begin(), ops.end());
+      model.unit_ops.closeRow();
+    }
+    model.packing = packUnits(problem, model, {}, {}, {}, model.unplaced);
     updateRest(problem, problem.op_seconds, model);
   }
   return plans;

@@ -19,7 +19,12 @@ struct ModelPlan {
   Csr<std::uint32_t> consumers;      // ops by tensor
   std::vector<std::uint32_t> unit;   // by op
   std::vector<std::uint8_t> shared;  // by unit: several ops
+  Csr<std::uint32_t> unit_ops;
   std::size_t units = 0;
+  // By unit: devices where the whole model has room when nothing else is there; empty = none found, for
+  // `unplaced` first.
+  std::vector<DeviceId> packing;
+  std::uint32_t unplaced = 0;
   std::vector<double> rest;  // [op * classes + class]: at least this long from the op's end to the model's
 };
 

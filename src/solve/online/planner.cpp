@@ -37,12 +37,12 @@ std::uint64_t Planner::mostOps() const {
   return std::max<std::uint64_t>(1, world_.options.work / (plans * passes() * world_.devices.size()));
 }
 
-// The jobs to plan, the shortest rest by weight first.
+// The jobs to plan, the shortest rest by weight first, without those known to be held.
 std::vector<std::uint32_t> Planner::window() const {
   std::vector<std::pair<double, std::uint32_t>> keys;
   for (const std::uint32_t j : world_.open_jobs) {
     const Job& job = world_.jobs[j];
-    if (job.waiting == 0) continue;
+    if (job.waiting == 0 || (j < held_.size() && held_[j])) continue;
     keys.emplace_back(job.report.weight > 0 ? job.work / job.report.weight : kNever, j);
   }
   const std::uint64_t most = mostOps();
@@ -75,11 +75,26 @@ void Planner::resetTimes() {
     send_[d].reset(std::max(world_.now, half ? both : device.sending_until));
     receive_[d].reset(std::max(world_.now, half ? both : device.receiving_until));
   }
-  used_.assign(devices, 0);
-  for (const Activity& run : world_.running) {
-    const Job& job = world_.jobs[run.job];
-    used_[run.to.index()] += world_.problem.residentBytes(world_.planOf(job).ops[run.item]);
+  room_.clear();
+  // Ops of one job after another: they share blocks.
+  std::vector<const Activity*> running;
+  for (const Activity& run : world_.running) running.push_back(&run);
+  std::stable_sort(running.begin(), running.end(),
+                   [](const Activity* a, const Activity* b) { return a->job < b->job; });
+  for (std::size_t k = 0; k < running.size(); ++k) {
+    const Activity& run = *running[k];
+    if (k == 0 || running[k - 1]->job != run.job) room_.beginJob();
+    need_.clear();
+    room_.add(need_, world_.planOf(world_.jobs[run.job]).ops[run.item]);
+    room_.put(need_, run.to);
   }
+}
+
+// Whether more jobs wait than those.
+bool Planner::leavesOut(std::size_t known) const {
+  const auto waiting = std::count_if(world_.open_jobs.begin(), world_.open_jobs.end(),
+                                     [&](std::uint32_t j) { return world_.jobs[j].waiting > 0; });
+  return static_cast<std::size_t>(waiting) > known;
 }
 
 bool Planner::affords(const std::vector<std::uint32_t>& order) const {
@@ -96,14 +111,26 @@ FuturePlan Planner::plan(const std::vector<std::uint32_t>& last_order, double& k
                  world_.devices[d].factor, world_.launch(DeviceId(d)),
                  world_.problem.memoryLimit(DeviceId(d))};
   }
-  const std::vector<std::uint32_t> shortest = window();
-  first_op_.resize(world_.jobs.size());
-  std::size_t ops = 0;
-  for (const std::uint32_t j : shortest) {
-    first_op_[j] = ops;
-    ops += world_.jobs[j].runs.size();
+  std::vector<std::uint32_t> shortest, held;
+  FuturePlan best;
+  for (bool more = true; more;) {
+    shortest = window();
+    std::size_t ops = 0;
+    first_op_.resize(world_.jobs.size());
+    for (const std::uint32_t j : shortest) {
+      first_op_[j] = ops;
+      ops += world_.jobs[j].runs.size();
+    }
+    best = pass(shortest, Rule::kKeep);
+    // Jobs for which there is no room or device do not keep others out of the window.
+    const bool idle = world_.running.empty() && best.activities.empty();
+    more = !best.held.empty() && leavesOut(shortest.size() + held.size()) && (idle || affords(shortest));
+    if (!more) break;
+    held_.resize(world_.jobs.size());
+    for (const std::uint32_t j : best.held) held_[j] = 1;
+    held.insert(held.end(), best.held.begin(), best.held.end());
   }
-  FuturePlan best = pass(shortest, Rule::kKeep);
+  held_.clear();
   kept_value = best.value;
   const auto consider = [&](const std::vector<std::uint32_t>& order, Rule rule) {
     FuturePlan next = limited(order, rule);
@@ -142,6 +169,8 @@ FuturePlan Planner::plan(const std::vector<std::uint32_t>& last_order, double& k
   sorted.reserve(by_start.size());
   for (const std::uint32_t i : by_start) sorted.push_back(best.activities[i]);
   best.activities = std::move(sorted);
+  best.held.insert(best.held.end(), held.begin(), held.end());
+  best.order.insert(best.order.end(), held.begin(), held.end());
   return best;
 }
 

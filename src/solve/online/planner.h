@@ -11,13 +11,16 @@
 // moves is made again with only the moves that are worth most.
 // Guarantee: never worse, as predicted, than keeping every device with the shortest rest first.
 // Only as many jobs are planned as the work allows, the shortest first; the others wait for the next plan. A
-// job whose ops find no room is held as a whole, so that no two jobs wait for each other's memory.
+// job whose ops find no room is held as a whole, so that no two jobs wait for each other's memory. Where
+// nothing runs and nothing has been placed, a job that does not fit this way is packed, largest units first;
+// with all devices up that succeeds for every job that was let in, so a plan made then is never empty.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "solve/online/packing.h"
 #include "solve/online/queue_flow.h"
 #include "solve/online/state.h"
 #include "solve/online/timeline.h"
@@ -46,7 +49,7 @@ struct FuturePlan {
 
 class Planner {
  public:
-  explicit Planner(const World& world) : world_(world), queues_(world) {}
+  explicit Planner(const World& world) : world_(world), queues_(world), room_(world.problem) {}
 
   // `last_order`: of the plan before; jobs that it lacks go where their rest says.
   FuturePlan plan(const std::vector<std::uint32_t>& last_order, double& kept_value);
@@ -71,13 +74,15 @@ class Planner {
   std::vector<Facts> facts_;   // by device
   std::vector<double> ready_;  // by device: when the inputs of an op can be there
   std::vector<Timeline> device_, send_, receive_;
-  std::vector<double> used_;            // bytes by device
+  Occupancy room_;
+  Need need_;
   std::vector<std::uint8_t> may_move_;  // by op of the window; empty = all may
   std::vector<std::size_t> first_op_;   // by job: where its ops begin in `may_move_`
   std::vector<double> end_, there_;     // of the job being placed
   std::vector<DeviceId> source_, unit_device_;
-  std::vector<double> unit_bytes_;    // by unit: what it has not reserved yet
-  std::vector<std::uint32_t> place_;  // by job: its place among the shortest, from 1; else 0
+  std::vector<std::uint8_t> unit_placed_;  // by unit: it has its room
+  std::vector<std::uint8_t> held_;         // by job: known to be held by the plan in the making
+  std::vector<std::uint32_t> place_;       // by job: its place among the shortest, from 1; else 0
   std::vector<std::uint32_t> crossing_;
   std::vector<double> behind_;  // by group: weight of the jobs that queue there, by device
   std::vector<double> price_;   // by device: what a second costs the others, for the job being placed
@@ -86,6 +91,7 @@ class Planner {
   std::uint64_t passes() const { return world_.options.max_moves == OnlineOptions::kAnyMoves ? 1 : 2; }
   bool unlikeDevices() const;
   std::vector<std::uint32_t> window() const;
+  bool leavesOut(std::size_t known) const;
   std::vector<std::uint32_t> joined(const std::vector<std::uint32_t>& last,
                                     const std::vector<std::uint32_t>& shortest);
   void resetTimes();
@@ -95,8 +101,12 @@ class Planner {
   void beginPrices(const std::vector<std::uint32_t>& order);
   void setPrices(std::uint32_t job);
   bool placeJob(std::uint32_t job, Rule rule, FuturePlan& plan);
+  bool packJob(std::uint32_t job, Rule rule, FuturePlan& plan);
+  void beginJob(std::uint32_t job);
+  bool placeOps(std::uint32_t job, Rule rule, FuturePlan& plan);
   bool placeOp(std::uint32_t job, std::uint32_t op, Rule rule, FuturePlan& plan);
   bool affords(const std::vector<std::uint32_t>& order) const;
+  void putOutputs(const ModelPlan& model, std::uint32_t op, DeviceId device);
   void findArrivals(const ModelPlan& model, std::uint32_t op);
   double sendInputs(std::uint32_t job, std::uint32_t op, DeviceId device, FuturePlan& plan);
 };

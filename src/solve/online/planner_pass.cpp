@@ -21,13 +21,17 @@ FuturePlan Planner::pass(const std::vector<std::uint32_t>& order, Rule rule) {
   for (const std::uint32_t j : order) {
     const Job& job = world_.jobs[j];
     const std::size_t activities = plan.activities.size(), moves = plan.moves.size();
-    const std::vector<double> used = used_;
+    const std::vector<Occupancy::Held> held = room_.held();
     if (plan.priced) setPrices(j);
-    if (!placeJob(j, rule, plan)) {
+    bool placed = placeJob(j, rule, plan);
+    if (!placed) {
       takeBack(activities, plan);
       plan.moves.resize(moves);
+      room_.restore(held);
+      placed = world_.running.empty() && plan.activities.empty() && packJob(j, rule, plan);
+    }
+    if (!placed) {
       plan.held.push_back(j);
-      used_ = used;
       held_weight += job.report.weight;
       continue;
     }
@@ -84,34 +88,71 @@ void Planner::takeBack(std::size_t first, FuturePlan& plan) {
   plan.activities.resize(first);
 }
 
-bool Planner::placeJob(std::uint32_t j, Rule rule, FuturePlan& plan) {
+// What has run of the job, and what runs.
+void Planner::beginJob(std::uint32_t j) {
   const Job& job = world_.jobs[j];
   const ModelPlan& model = world_.planOf(job);
   end_.assign(model.ops.size(), 0);
   there_ = job.there;
   source_ = job.source;
-  unit_device_.assign(model.units, DeviceId());
-  unit_bytes_.assign(model.units, 0);
+  unit_device_ = job.home;
+  unit_placed_.assign(model.units, 0);
+  room_.beginJob();
   for (std::uint32_t i = 0; i < model.ops.size(); ++i) {
     const Run& run = job.runs[i];
-    if (run.state == RunState::kWaiting) {
-      unit_bytes_[model.unit[i]] += world_.problem.residentBytes(model.ops[i]);
-      continue;
-    }
+    if (run.state == RunState::kWaiting) continue;
     end_[i] = run.end;
-    if (run.state == RunState::kRunning) end_[i] = std::max(run.end, world_.now);
-    if (model.shared[model.unit[i]] && world_.devices[run.device.index()].up)
-      unit_device_[model.unit[i]] = run.device;
     if (run.state != RunState::kRunning) continue;
-    for (const std::uint32_t t : model.outputs[i]) {
-      there_[t * world_.devices.size() + run.device.index()] = end_[i];
-      source_[t] = run.device;
-    }
+    end_[i] = std::max(run.end, world_.now);
+    room_.know(model.ops[i], run.device);
+    putOutputs(model, i, run.device);
   }
-  for (std::uint32_t i = 0; i < model.ops.size(); ++i) {
+}
+
+bool Planner::placeJob(std::uint32_t j, Rule rule, FuturePlan& plan) {
+  beginJob(j);
+  return placeOps(j, rule, plan);
+}
+
+bool Planner::placeOps(std::uint32_t j, Rule rule, FuturePlan& plan) {
+  const Job& job = world_.jobs[j];
+  for (std::uint32_t i = 0; i < job.runs.size(); ++i) {
     if (job.runs[i].state == RunState::kWaiting && !placeOp(j, i, rule, plan)) return false;
   }
   return true;
+}
+
+// On devices that hold nothing else. Units leave where they ran only if there is no other way.
+bool Planner::packJob(std::uint32_t j, Rule rule, FuturePlan& plan) {
+  const Job& job = world_.jobs[j];
+  const ModelPlan& model = world_.planOf(job);
+  std::vector<std::uint8_t> waiting(model.ops.size()), up(facts_.size());
+  for (std::size_t i = 0; i < waiting.size(); ++i) waiting[i] = job.runs[i].state == RunState::kWaiting;
+  for (std::size_t d = 0; d < up.size(); ++d) up[d] = facts_[d].up;
+  std::uint32_t unplaced = 0;
+  std::vector<DeviceId> devices = packUnits(world_.problem, model, waiting, up, job.home, unplaced);
+  if (devices.empty()) devices = packUnits(world_.problem, model, waiting, up, {}, unplaced);
+  // What is left of a model fits where all of it does.
+  if (devices.empty()) devices = model.packing;
+  if (devices.empty()) return false;
+  beginJob(j);
+  unit_device_ = std::move(devices);
+  const std::size_t moves = plan.moves.size();
+  const std::vector<Occupancy::Held> held = room_.held();
+  if (placeOps(j, rule, plan)) return true;
+  takeBack(0, plan);
+  plan.moves.resize(moves);
+  room_.restore(held);
+  return false;
+}
+
+// Copies that are elsewhere stay.
+void Planner::putOutputs(const ModelPlan& model, std::uint32_t op, DeviceId device) {
+  for (const std::uint32_t t : model.outputs[op]) {
+    double& there = there_[t * world_.devices.size() + device.index()];
+    there = std::min(there, end_[op]);
+    if (!source_[t].valid()) source_[t] = device;
+  }
 }
 
 // When the inputs can be on each device, were all ports free.
@@ -177,12 +218,20 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
   const OpId op = model.ops[i];
   const std::size_t classes = world_.problem.cluster.classCount();
   const double bytes = world_.problem.residentBytes(op);
-  double& reserve = unit_bytes_[model.unit[i]];
-  const DeviceId before = job.runs[i].device, fixed = unit_device_[model.unit[i]];
+  const std::uint32_t u = model.unit[i];
+  // The first op of a unit takes the room for all that wait.
+  need_.clear();
+  if (!unit_placed_[u]) {
+    for (const std::uint32_t other : model.unit_ops[u]) {
+      if (job.runs[other].state == RunState::kWaiting) room_.add(need_, model.ops[other]);
+    }
+  }
+  const DeviceId before = job.runs[i].device, fixed = unit_device_[u];
   const UnitId unit = world_.problem.unit(op);
   const auto fits = [&](DeviceId device) {
     const Facts& facts = facts_[device.index()];
-    return facts.up && world_.problem.allowed(unit, device) && used_[device.index()] + reserve <= facts.limit;
+    return facts.up && world_.problem.allowed(unit, device) &&
+           (unit_placed_[u] || facts.limit == kNever || room_.bytesWith(need_, device) <= facts.limit);
   };
   const bool can_stay = before.valid() && fits(before) && (!fixed.valid() || fixed == before);
   const bool stays =
@@ -223,15 +272,11 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
     start = device_[best.index()].earliest(start, seconds + world_.launch(best));
     device_[best.index()].take(start, start + seconds + world_.launch(best));
   }
-  used_[best.index()] += reserve;
-  reserve = 0;
-  if (model.shared[model.unit[i]]) unit_device_[model.unit[i]] = best;
+  if (!unit_placed_[u]) room_.put(need_, best);
+  unit_placed_[u] = 1;
+  if (model.shared[u]) unit_device_[u] = best;
   end_[i] = start + seconds;
-  for (const std::uint32_t t : model.outputs[i]) {
-    for (std::size_t d = 0; d < world_.devices.size(); ++d) there_[t * world_.devices.size() + d] = kNever;
-    there_[t * world_.devices.size() + best.index()] = end_[i];
-    source_[t] = best;
-  }
+  putOutputs(model, i, best);
   plan.activities.push_back({start, end_[i], j, i, {}, best, false});
   if (before.valid() && before != best) {
     Move made{j, i, before, best, 0, 0, !can_stay};

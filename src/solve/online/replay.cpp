@@ -41,15 +41,19 @@ Replay replay(OnlineEngine& engine, const EventLog& log, const std::string& file
       changed = false;
     }
     const auto applied = engine.apply(*line.event);
-    if (applied)
+    if (applied) {
       changed = true;
-    else
+      result.taken.push_back(*line.event);
+    } else {
       refuse(line.line, applied.error());
+    }
     keep();
   }
   if (changed) engine.replan();
   engine.finish();
   keep();
+  result.verified = engine.verify();
+  if (!result.verified) result.verified.error().file = file;
   return result;
 }
 

@@ -29,7 +29,8 @@ struct Job {
   double work = 0;               // least seconds of ops that have not started
   std::vector<Run> runs;         // by op; freed when the job is closed
   std::vector<double> there;     // [tensor * devices + device]: when a copy is there, or kNever
-  std::vector<DeviceId> source;  // by tensor: where copies are sent from
+  std::vector<DeviceId> source;  // by tensor: where copies are sent from; not valid = no device has one
+  std::vector<DeviceId> home;    // by unit of several ops: where the last one started; not valid = free
   bool planned = false;          // its ops are in the plan
 
   bool open() const { return report.open_ops > 0; }
