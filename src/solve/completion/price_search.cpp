@@ -38,6 +38,8 @@ PriceSearch::PriceSearch(const Problem& problem, const Budget& budget, Progress&
     }
   }
   horizon_ *= 1.02;
+  // Device time behind the horizon costs nothing, and sums with a launch far beyond it would lose the times.
+  for (double& launch : model_.launch) launch = std::min(launch, horizon_);
 }
 
 bool PriceSearch::run(std::uint64_t rounds) {
