@@ -13,17 +13,13 @@ Needs onnxruntime and numpy; without them it says so and does nothing.
 """
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
-import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Sizes for dimensions that exports leave open, by their names.
 DIMS = {"batch": 8, "sequence": 256, "target": 64, "samples": 48000}
-CLUSTER = {"schema": "allot.cluster/1", "classes": [{"name": "cpu", "kind": "cpu", "speed": 1}],
-           "devices": [{"name": "cpu0", "class": "cpu"}], "links": []}
 
 
 def memory_of_process(field):
@@ -66,7 +62,8 @@ def run_once(path, level):
         file.write("5")
     before = memory_of_process("VmRSS")
     session.run_with_ort_values(outputs, feed(1))
-    print(json.dumps({"peak": memory_of_process("VmHWM") - before}))
+    named = sorted({size for entry in session.get_inputs() for size in entry.shape if isinstance(size, str)})
+    print(json.dumps({"peak": memory_of_process("VmHWM") - before, "dims": named}))
 
 
 def measured(path, level):
@@ -76,24 +73,20 @@ def measured(path, level):
                           capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    return json.loads(done.stdout)["peak"]
+    return json.loads(done.stdout)
 
 
-def predicted(allot, path, goal, folder):
-    cluster = os.path.join(folder, "cluster.json")
-    with open(cluster, "w") as file:
-        json.dump(CLUSTER, file)
-    dims = [word for name, size in DIMS.items() for word in ("--dim", f"{name}={size}")]
-    done = subprocess.run([allot, "plan", path, "--cluster", "cpu:1", "--goal", goal, "--memory", "live", "--json",
-                           "--time-limit", "5", *dims], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    plan = json.loads(done.stdout)
-    static = subprocess.run([allot, "plan", path, "--cluster", "cpu:1", "--goal", goal, "--memory", "static",
-                             "--json", "--time-limit", "5", *dims], capture_output=True, text=True)
-    if static.returncode != 0:
-        raise RuntimeError(static.stderr.strip().splitlines()[-1])
-    return plan["devices"][0]["memory"] - json.loads(static.stdout)["devices"][0]["memory"]
+def predicted(allot, path, goal, dims):
+    """Bytes above the weights."""
+    held = {}
+    for memory in ("live", "static"):
+        words = [word for name in dims for word in ("--dim", f"{name}={DIMS[name]}")]
+        done = subprocess.run([allot, "plan", path, "--cluster", "cpu:1", "--goal", goal, "--memory", memory, "--json",
+                               "--time-limit", "5", *words], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        held[memory] = json.loads(done.stdout)["devices"][0]["memory"]
+    return held["live"] - held["static"]
 
 
 def main():
@@ -114,19 +107,18 @@ def main():
     allot = os.path.join(options.build, "allot")
     worst = 0
     print(f"{'model':28} {'measured':>12} {'throughput':>12} {'error':>8} {'latency':>12} {'error':>8}")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in sorted(os.listdir(options.folder)):
-            if not name.endswith(".onnx"):
-                continue
-            path = os.path.join(options.folder, name)
-            real = measured(path, options.level)
-            row = f"{name:28} {real / 2**20:8.1f} MiB"
-            for goal in ("throughput", "latency"):
-                said = predicted(allot, path, goal, folder)
-                error = said / real - 1
-                worst = max(worst, abs(error)) if math.isfinite(error) else math.inf
-                row += f" {said / 2**20:8.1f} MiB {100 * error:+7.1f}%"
-            print(row, flush=True)
+    for name in sorted(os.listdir(options.folder)):
+        if not name.endswith(".onnx"):
+            continue
+        path = os.path.join(options.folder, name)
+        real = measured(path, options.level)
+        row = f"{name:28} {real['peak'] / 2**20:8.1f} MiB"
+        for goal in ("throughput", "latency"):
+            said = predicted(allot, path, goal, real["dims"])
+            error = said / real["peak"] - 1
+            worst = max(worst, abs(error))
+            row += f" {said / 2**20:8.1f} MiB {100 * error:+7.1f}%"
+        print(row, flush=True)
     print(f"largest error {100 * worst:.1f} %")
     return 0 if worst <= options.tolerance else 1
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "formats/onnx/op_table.h"
+#include "formats/onnx/rules.h"
 
 namespace allot::onnx {
 namespace {
@@ -212,6 +213,26 @@ double CostSite::madeElements(std::size_t output) const {
   return count ? static_cast<double>(*count) : -1;
 }
 
+namespace {
+
+// ONNX Runtime selects from either side into a tensor of its own before it merges both.
+std::int64_t whereWorkspace(const CostSite& site) {
+  if (site.row == nullptr || site.row != findOp("", "Where")) return 0;
+  std::int64_t bytes = 0;
+  for (const std::size_t side : {1, 2}) {
+    const Value *condition = site.in(0), *value = site.in(side);
+    if (condition == nullptr || value == nullptr || !condition->shape || !value->shape) continue;
+    Shape shape = *condition->shape;
+    if (!broadcastInto(shape, *value->shape)) continue;
+    const std::int64_t elements = product(shape);
+    if (elements > kMostElements / 256) return kMostElements;
+    if (elements > 0) bytes += elements * bitsOf(value->element) / 8;
+  }
+  return bytes;
+}
+
+}  // namespace
+
 NodeCost costOf(const Model& model, const Node& node, const Values& values, const InferredTypes& types) {
   CostSite site;
   site.node = &node;
@@ -235,7 +256,7 @@ NodeCost costOf(const Model& model, const Node& node, const Values& values, cons
     }
   }
   cost.arithmetic = arithmeticOf(site);
-  cost.workspace_bytes = std::max<std::int64_t>(attentionWorkspace(site), 0);
+  cost.workspace_bytes = std::max<std::int64_t>(attentionWorkspace(site), whereWorkspace(site));
   // FlexAttention runs its subgraphs on the scores besides.
   for (const Attribute& attribute : node.attributes) {
     if (attribute.graph != nullptr) addCost(cost, costOfBody(model, *attribute.graph, types), 1);
