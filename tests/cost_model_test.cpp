@@ -102,6 +102,28 @@ TEST(Roofline, Tf32IsForProductsAndNeverSlowerThanFp32) {
   }
 }
 
+// Whatever a device lacks, half or a quarter of the bytes never make an op slower but for converting.
+TEST(Roofline, NarrowerTypesAreNeverSlowerThanFp32) {
+  std::mt19937_64 random(13);
+  std::uniform_real_distribution<double> exponent(3, 13);
+  for (const CatalogueDevice& device : catalogue().devices) {
+    for (int round = 0; round < 600; ++round) {
+      const OpWork wide{static_cast<OpFamily>(round % 6), DataType::kFloat32, std::pow(10, exponent(random)),
+                        std::pow(10, exponent(random))};
+      for (const auto& [type, share] : std::vector<std::pair<DataType, double>>{{DataType::kFloat16, 0.5},
+                                                                                {DataType::kBFloat16, 0.5},
+                                                                                {DataType::kFloat8, 0.25},
+                                                                                {DataType::kInt8, 0.25}}) {
+        const OpWork narrow{wide.family, type, wide.flops, wide.bytes * share};
+        ASSERT_LE(estimateSeconds(narrow, device.spec),
+                  1.0000001 * (estimateSeconds(wide, device.spec) + device.spec.overhead_seconds))
+            << device.id << " " << name(wide.family) << " " << name(type) << " " << wide.flops << " "
+            << wide.bytes;
+      }
+    }
+  }
+}
+
 TEST(Roofline, ThePeakSaysWhoseItIs) {
   EXPECT_EQ(peakOf(specOf("a100"), DataType::kTf32).type, DataType::kTf32);
   EXPECT_EQ(peakOf(specOf("v100"), DataType::kTf32).type, DataType::kFloat32);

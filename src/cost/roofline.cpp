@@ -27,13 +27,16 @@ Peak fp32Peak(const DeviceSpec& spec) {
 
 // The model for one arithmetic.
 double secondsIn(DataType type, const OpWork& work, const DeviceSpec& spec) {
-  const Efficiency efficiency = efficiencyOf(work.family, type);
-  double peak = peakFor(spec, type);
+  // A device that lacks the arithmetic runs another one, with the shares of that; converting costs as always.
+  const Peak known = peakOf(spec, type);
+  const Efficiency efficiency = efficiencyOf(work.family, known.type);
+  const double launches = efficiencyOf(work.family, type).launches;
+  double peak = known.per_second;
   if (!isProduct(work.family)) peak = std::min(peak, peakFor(spec, DataType::kFloat32));
   if (efficiency.dense) peak *= spec.sustained;
   const double compute = work.flops / (peak * efficiency.compute);
   const double memory = work.bytes / (spec.memory_bytes_per_second * efficiency.memory);
-  return spec.overhead_seconds * efficiency.launches + std::max(compute, memory) +
+  return spec.overhead_seconds * launches + std::max(compute, memory) +
          (1 - efficiency.overlap) * std::min(compute, memory);
 }
 

@@ -2,8 +2,9 @@
 //
 // Model: t = overhead x launches + max(c, m) + (1 - overlap) min(c, m), where c = flops / (peak x sustained x
 // compute) and m = bytes / (bandwidth x memory), with the efficiencies of the op's family. Dense families use
-// the peak of the op's arithmetic; the others run on the vector units and use that of fp32. An op in TF32
-// takes the shorter of its times in TF32 and in fp32, as libraries choose.
+// the peak of the op's arithmetic, and a device that lacks it the peak and the efficiencies of what stands in
+// for it; the others run on the vector units and use the peak of fp32. An op in TF32 takes the shorter of its
+// times in TF32 and in fp32, as libraries choose.
 // Guarantee: at least the datasheet's roofline max(flops / peak, bytes / bandwidth); monotone in flops and
 // bytes; 0 where both are 0 (views).
 #pragma once
