@@ -149,7 +149,23 @@ TEST(Dtype, WhatIsQuantisedStays) {
   EXPECT_EQ(weightBytes(graphOf(text, asking(DataType::kFloat16)).graph), 64 * 32 + 2);
 }
 
-// Issue in short: a data-centre GPU lost to a gaming card, because fp32 peaks without TF32 were taken unsaid.
+// Zeros of both widths look alike in the file, but one tensor has twice as many of them.
+TEST(Dtype, EqualBytesOfOtherTypesAreNotOneBlock) {
+  const std::string zeros(4 * 64 * 32, '\0');
+  GraphParts parts{
+      .nodes = {node("MatMul", {"x", "wide"}, {"a"}),
+                node("Cast", {"a"}, {"b"}, {.attributes = {attribute("to", kFloat16)}}),
+                node("MatMul", {"b", "half"}, {"y"})},
+      .initializers = {tensor("wide", kFloat, {64, 32}, zeros), tensor("half", kFloat16, {32, 128}, zeros)},
+      .inputs = {valueInfo("x", kFloat, {16, 64})},
+      .outputs = {valueInfo("y", kFloat16, {16, 128})}};
+  const std::string text = model(parts);
+  EXPECT_EQ(weightBytes(graphOf(text).graph), 4 * 64 * 32 + 2 * 32 * 128);
+  EXPECT_EQ(weightBytes(graphOf(text, asking(DataType::kFloat16)).graph), 2 * 64 * 32 + 2 * 32 * 128);
+  EXPECT_EQ(weightBytes(graphOf(text, asking(DataType::kFloat32)).graph), 4 * 64 * 32 + 4 * 32 * 128);
+}
+
+// A data-centre GPU lost to a gaming card, because fp32 peaks without TF32 were taken unsaid.
 TEST(Dtype, AnA100BeatsAnRtx3090UnlessTf32IsForbidden) {
   const Cluster cluster = clusterFor("A100-80GB,RTX3090");
   const auto costs = [&](std::optional<DataType> dtype, bool a100_wins) {

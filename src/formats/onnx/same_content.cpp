@@ -24,16 +24,18 @@ std::string sampleOf(std::string_view data) {
 std::vector<std::uint32_t> firstWithSameContent(std::span<const Tensor* const> tensors) {
   std::vector<std::uint32_t> first(tensors.size());
   std::map<std::tuple<std::string, std::int64_t, std::int64_t, ElementType>, std::uint32_t> ranges;
-  std::map<std::tuple<ElementType, std::size_t, std::string>, std::vector<std::uint32_t>> alike;
+  // Bytes may be those of another type (retype.h), so that equal ones are different numbers.
+  using Look = std::tuple<ElementType, std::int64_t, std::size_t, std::string>;
+  std::map<Look, std::vector<std::uint32_t>> alike;
   for (std::uint32_t i = 0; i < tensors.size(); ++i) {
     first[i] = i;
     const Tensor& tensor = *tensors[i];
+    const std::int64_t bytes = bytesOf(tensor.type, tensor.dims).value_or(tensor.length);
     if (tensor.external) {
       const std::string file = std::filesystem::path(tensor.location).lexically_normal().string();
-      const std::int64_t bytes = bytesOf(tensor.type, tensor.dims).value_or(tensor.length);
       first[i] = ranges.try_emplace({file, tensor.offset, bytes, tensor.type}, i).first->second;
     } else if (tensor.raw.size() >= kLeastCompared) {
-      alike[{tensor.type, tensor.raw.size(), sampleOf(tensor.raw)}].push_back(i);
+      alike[{tensor.type, bytes, tensor.raw.size(), sampleOf(tensor.raw)}].push_back(i);
     }
   }
   for (const auto& [key, members] : alike) {
