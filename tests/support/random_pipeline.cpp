@@ -40,15 +40,24 @@ void addDevices(Random& random, const PipelineShape& shape, Problem& problem) {
     const std::uint32_t cls = random.below(classes);
     cluster.links.push_back({LinkEnd::kClass, LinkEnd::kClass, cls, cls, quarters(random, 1), 8});
   }
+  // Another way out of a class than into it.
+  if (random.below(3) == 0) {
+    const std::uint32_t cls = random.below(classes);
+    const bool out = random.below(2) == 0;
+    cluster.links.push_back({out ? LinkEnd::kClass : LinkEnd::kAny, out ? LinkEnd::kAny : LinkEnd::kClass,
+                             out ? cls : 0, out ? 0 : cls, quarters(random, 3), 2});
+  }
 }
 
 void addOps(Random& random, const PipelineShape& shape, bool training, Problem& problem) {
   OpGraph& graph = problem.graph;
   const std::uint32_t ops = shape.least_ops + random.below(shape.most_ops - shape.least_ops + 1);
   const auto classes = static_cast<std::uint32_t>(problem.cluster.classCount());
+  // Phases in the order of a training step, or anywhere.
+  const bool anywhere = training && random.below(3) == 0;
   for (std::uint32_t i = 0; i < ops; ++i) {
     graph.addOp(fmt::format("o{}", i));
-    if (training && i * 2 >= ops)
+    if (training && (anywhere ? random.below(2) == 0 : i * 2 >= ops))
       graph.op_phase[i] = random.below(5) == 0 ? Phase::kUpdate : Phase::kBackward;
     graph.op_memory_bytes[i] = random.below(5);
     graph.op_weight_bytes[i] = random.below(4);
@@ -80,8 +89,8 @@ void addTensors(Random& random, Problem& problem) {
 void addConstraints(Random& random, bool training, const PipelineShape& shape, Problem& problem) {
   const auto ops = static_cast<std::uint32_t>(problem.opCount());
   Constraints& c = problem.constraints;
-  // Backward ops mostly stand with a forward op.
-  for (std::uint32_t i = 0; training && i < ops; ++i) {
+  // Backward ops mostly stand with an op before them.
+  for (std::uint32_t i = 1; training && i < ops; ++i) {
     if (problem.graph.op_phase[i] != Phase::kForward && random.below(4) > 0)
       c.together.push_back({OpId(random.below(i)), OpId(i)});
   }

@@ -87,13 +87,16 @@ class Generator {
       device.name = fmt::format("d{}", d);
       device.cls = ClassId(random_.below(classes));
       if (random_.below(3) > 0) device.memory_bytes = 4 + random_.below(16);
-      if (random_.below(2) == 0) device.host = cluster.internHost("h");
+      if (random_.below(2) == 0) device.host = cluster.internHost(random_.below(3) == 0 ? "far" : "h");
       cluster.devices.push_back(device);
     }
     // "*" to "*" covers every pair and every host; a second entry is more specific.
     cluster.links.push_back({LinkEnd::kAny, LinkEnd::kAny, 0, 0, quarter(2), 4});
     if (random_.below(2) == 0) {
       cluster.links.push_back({LinkEnd::kDevice, LinkEnd::kAny, random_.below(devices), 0, quarter(2), 2});
+    }
+    if (random_.below(3) == 0) {
+      cluster.links.push_back({LinkEnd::kAny, LinkEnd::kDevice, 0, random_.below(devices), quarter(3), 1});
     }
   }
 
@@ -110,7 +113,8 @@ class Generator {
     for (std::uint32_t i = 0; i < ops; ++i) {
       const OpId op = graph.addOp(fmt::format("o{}", i));
       graph.op_model[op.index()] = ModelId(random_.below(models));
-      if (training_) graph.op_phase[op.index()] = i * 2 < ops ? Phase::kForward : pick<Phase>(3);
+      if (training_)
+        graph.op_phase[op.index()] = i * 2 < ops && random_.below(5) > 0 ? Phase::kForward : pick<Phase>(3);
       (i % 3 == 0 ? graph.op_activation_bytes : graph.op_memory_bytes)[op.index()] = random_.below(5);
       graph.op_weight_bytes[op.index()] = random_.below(4);
       graph.op_workspace_bytes[op.index()] = random_.below(3);

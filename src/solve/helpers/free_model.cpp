@@ -21,8 +21,9 @@ bool FreeModel::accepts(const Problem& problem) {
          !modes.in_flight && (modes.max_stages == 0 || modes.max_stages >= problem.deviceCount());
 }
 
-FreeModel::FreeModel(const Problem& problem) : items(problem, PipelineModel::Items::kUnits) {
+FreeModel::FreeModel(const Problem& problem, double upper) : items(problem, PipelineModel::Items::kUnits) {
   items.joinFreeItems(false);
+  if (upper > 0 && upper < kInfinity) items.limitTimes(2 * upper);
   parts = problem.modes.training_load == TrainingLoad::kMaxParts && problem.hasTraining() ? 2 : 1;
   addPlaces();
   addMemory();
@@ -191,11 +192,9 @@ std::vector<std::uint8_t> FreeModel::columnsOf(const Plan& plan) const {
   const Problem& problem = *items.problem;
   std::vector<std::uint32_t> place_of_device(problem.deviceCount(), kNone);
   for (std::uint32_t p = 0; p < places_.size(); ++p) place_of_device[places_[p].device.index()] = p;
-  std::vector<std::uint32_t> at(items.itemCount());
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    const OpId op = problem.unitOps(items.item_units[i].front()).front();
-    at[i] = place_of_device[plan.assignment[op.index()].index()];
-  }
+  std::vector<std::uint32_t> at;
+  for (const DeviceId device : items.devicesOf(plan.assignment))
+    at.push_back(place_of_device[device.index()]);
   // Devices of a pool are numbered by the highest rank among their items.
   std::vector<std::uint32_t> renumbered(places_.size(), kNone), used(items.poolCount(), 0),
       first(places_.size());

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -46,7 +47,9 @@ class FreeModel {
     std::uint32_t part;
   };
 
-  explicit FreeModel(const Problem& problem);
+  // Of plans worth more than `upper` it may say anything above that: times far beyond it would drown the
+  // others in the arithmetic of a solver.
+  explicit FreeModel(const Problem& problem, double upper = std::numeric_limits<double>::infinity());
 
   // Whether the model holds for the problem's modes.
   static bool accepts(const Problem& problem);

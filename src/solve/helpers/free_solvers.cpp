@@ -68,8 +68,8 @@ SolveResult honest(SolveResult result, const FreeRun& run, double value_before) 
 
 SolveResult runAlone(const Problem& problem, const Budget& budget, Progress& progress,
                      SolveResult (*solver)(const FreeModel&, const FreeRun&)) {
-  const FreeModel model(problem);
   const double before = progress.bestValue();
+  const FreeModel model(problem, before);
   const FreeRun run{budget, progress, budget.threads, budget.remainingSeconds(),
                     [&] { return budget.stopped(); }};
   return honest(solver(model, run), run, before);
@@ -101,8 +101,8 @@ SolveResult solveCpSatFree(const Problem& problem, const Budget& budget, Progres
 
 SolveResult solveHelpersFree(const Problem& problem, const Budget& budget, Progress& progress) {
   if (!mayRun(budget) || !loadMilpSolver() || !loadCpSolver()) return {SolveEnd::kNotSuitable, ""};
-  const FreeModel model(problem);
   const double before = progress.bestValue();
+  const FreeModel model(problem, before);
   std::mutex mutex;
   std::atomic<bool> done = false;
   SharedProgress for_highs(progress, mutex, done), for_cp(progress, mutex, done);

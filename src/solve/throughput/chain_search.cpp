@@ -11,6 +11,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Rounding of sums of work, as a share of the whole.
 constexpr double kWindowSlack = 1e-9;
+// Of what is owed for nets, which comes and goes, as a share of all that can be.
+constexpr double kOwedSlack = 1e-12;
 constexpr std::size_t kMostStates = 1 << 20, kMostOptions = 1 << 16, kMostItems = 8192;
 
 // Items so that each comes after all that follow it in the forward graph.
@@ -75,6 +77,8 @@ ChainSearch::ChainSearch(const PipelineModel& model, std::vector<std::uint32_t> 
     sumChains();
   }
   for (std::size_t y = 0; y < window_.size(); ++y) slack_.push_back(kWindowSlack * window_.total(y));
+  const double owed = std::accumulate(net_owed_.begin(), net_owed_.end(), 0.0);
+  if (!slack_.empty()) slack_[0] += kOwedSlack * owed;
 }
 
 bool ChainSearch::hasFewStates() const {

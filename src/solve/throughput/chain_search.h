@@ -16,7 +16,9 @@
 // stages that are as full as can be. A walk turns back where what it can still take does not fill the stage
 // so far, and where another ideal reached in the same state does as well (chain_rivals.h). Items that every
 // other one precedes or follows cut the walks short (chain_walker.h). All tests only drop chains that cannot
-// end below the cut-off. Guarantee: `complete` with a value: that value is the least of all chains below the
+// end below the cut-off. Why ideals, options and states are all there is to a plan, devices of one class that
+// are not alike and training among it: docs/throughput.md, "Why a table of chains covers every plan".
+// Guarantee: `complete` with a value: that value is the least of all chains below the
 // cut-off (`any`: of some chain). `complete` without: no chain is below it. Where the model is not exact
 // (by-link), values are of its lower loads, so the same holds as a bound. The same outcome for any number of
 // threads. Complexity: pairs of reached ideals x states; each step O(nets and edges of one item). When time
@@ -36,7 +38,9 @@
 
 namespace allot {
 
-// A way to run a stage: the replicas it takes from each pool; the first pool's transfer costs count.
+// A way to run a stage: the replicas it takes from each pool of one class, and the pool of the first device,
+// whose transfer costs count. Whatever else counts is that of all its devices: memory, what they may run, the
+// links between them, and their weight in the window.
 struct StageOption {
   std::uint32_t pool = 0;
   std::uint32_t replicas = 1;

@@ -50,12 +50,8 @@ void FreeSearch::takeBestPlan() {
   if (plan == nullptr || (!elites_.empty() && progress_.bestValue() >= elites_.front().value * (1 - kSame)))
     return;
   FreeOutcome start;
-  start.places.resize(model_.itemCount());
-  for (std::size_t i = 0; i < model_.itemCount(); ++i) {
-    const UnitId unit = model_.item_units[i].front();
-    const OpId op = model_.problem->unitOps(unit).front();
-    start.places[i] = static_cast<Place>(plan->assignment[op.index()].index());
-  }
+  for (const DeviceId device : model_.devicesOf(plan->assignment))
+    start.places.push_back(static_cast<Place>(device.index()));
   // Units that were joined may be apart in that plan, so its value can differ here.
   NetState state(model_);
   state.assign(start.places);

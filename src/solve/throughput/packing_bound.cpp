@@ -258,10 +258,8 @@ SolveResult solvePackingBound(const Problem& problem, const Budget& budget, Prog
   PackingKnown known{.upper = progress.bestValue(), .lower = progress.bestBound()};
   if (const Plan* plan = progress.bestPlan()) {
     std::vector<std::vector<std::uint32_t>> by_device(problem.deviceCount());
-    for (std::uint32_t v = 0; v < model.itemCount(); ++v) {
-      const OpId op = problem.unitOps(model.item_units[v].front()).front();
-      by_device[plan->assignment[op.index()].index()].push_back(v);
-    }
+    const std::vector<DeviceId> device = model.devicesOf(plan->assignment);
+    for (std::uint32_t v = 0; v < model.itemCount(); ++v) by_device[device[v].index()].push_back(v);
     for (std::size_t k = 0; k < model.poolCount(); ++k) {
       for (const DeviceId device : model.pools[k].devices) {
         auto& items = by_device[device.index()];

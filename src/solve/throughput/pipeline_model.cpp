@@ -351,6 +351,25 @@ void PipelineModel::regroup(std::span<const std::uint32_t> part, std::size_t par
   fill();
 }
 
+std::vector<DeviceId> PipelineModel::devicesOf(std::span<const DeviceId> assignment) const {
+  std::vector<DeviceId> by_item(itemCount());
+  for (std::size_t i = 0; i < itemCount(); ++i) {
+    const auto units = item_units[i];
+    double most = -1;
+    for (const UnitId unit : units) {
+      const DeviceId device = assignment[problem->unitOps(unit).front().index()];
+      if (!std::all_of(units.begin(), units.end(), [&](UnitId u) { return problem->allowed(u, device); }))
+        continue;
+      double busy = 0;
+      for (const OpId op : problem->unitOps(unit)) busy += problem->busySeconds(op, device);
+      if (busy <= most) continue;
+      most = busy;
+      by_item[i] = device;
+    }
+  }
+  return by_item;
+}
+
 std::vector<DeviceId> PipelineModel::assignment(std::span<const DeviceId> device_of_item) const {
   std::vector<DeviceId> by_op(problem->opCount());
   for (std::size_t i = 0; i < by_op.size(); ++i)

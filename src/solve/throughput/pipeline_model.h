@@ -21,7 +21,8 @@
 
 namespace allot {
 
-// Interchangeable devices: same class, memory, host and permissions.
+// Devices that any plan may exchange: same class, memory, host and permissions, same times to and from the
+// host, and where replicas synchronise the same links to all others of the class.
 struct Pool {
   std::vector<DeviceId> devices;
   ClassId cls;
@@ -83,6 +84,9 @@ class PipelineModel {
   // in its partner too. `chain`: its partner must also be its only neighbour in the forward graph.
   void joinFreeItems(bool chain);
 
+  // By item, the device that an assignment by op says. Units that were joined may be apart there: the one
+  // that takes time decides, for the others run anywhere.
+  std::vector<DeviceId> devicesOf(std::span<const DeviceId> assignment) const;
   // The assignment by op when item i is on device_of_item[i].
   std::vector<DeviceId> assignment(std::span<const DeviceId> device_of_item) const;
 
