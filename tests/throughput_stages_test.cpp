@@ -111,7 +111,8 @@ TEST(StageSweep, IsThatOfAllPairsOfIdeals) {
       ASSERT_TRUE(expected.contains({entry.from, entry.to}));
       const Least& least = expected.at({entry.from, entry.to});
       EXPECT_NEAR(entry.load, least.load, 1e-9);
-      EXPECT_NEAR(entry.cut, least.cut, 1e-6 * least.load);
+      // Below a cut-off that of a stage that turns out to be above it may be less.
+      if (cutoff == kInfinity) EXPECT_NEAR(entry.cut, least.cut, 1e-6 * least.load);
       EXPECT_LE(entry.cut, least.cut * (1 + 1e-12));
       if (!random.chance(0.4)) continue;
       mask.allow(entry.from, entry.to);
