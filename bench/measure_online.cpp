@@ -3,7 +3,6 @@
 // start.
 //
 // Usage: allot_bench_online [events of the long run] [small cases]
-//        allot_bench_online histories COUNT [FIRST]: hostile histories of events, each verified
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include "allot/online.h"
 #include "allot/solve.h"
 #include "solve/online/engine_state.h"
-#include "support/online_history.h"
 #include "support/online_log.h"
 #include "support/online_offline.h"
 #include "support/online_problem.h"
@@ -182,33 +180,12 @@ void clairvoyant(std::uint32_t cases) {
       100 * share(gap, 0.5));
 }
 
-int histories(std::uint64_t count, std::uint64_t first) {
-  History all;
-  std::uint64_t wrong = 0;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const Problem problem = hostileProblem(seed);
-    const History history = liveThrough(problem, hostileOptions(seed), hostileEvents(problem, seed), seed);
-    all.starts += history.starts;
-    all.repeats += history.repeats;
-    all.finished += history.finished;
-    all.holds += history.holds;
-    if (history.wrong.empty()) continue;
-    ++wrong;
-    fmt::print("{}: {}\n", seed, history.wrong);
-  }
-  fmt::print("{} histories from {}: {} wrong; {} jobs finished, {} held, {} ops started, {} again\n", count,
-             first, wrong, all.finished, all.holds, all.starts, all.repeats);
-  return wrong == 0 ? 0 : 1;
-}
-
 }  // namespace
 }  // namespace allot
 
 int main(int argc, char** argv) {
   using namespace allot;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
-  if (argc > 2 && std::string_view(argv[1]) == "histories")
-    return histories(std::strtoull(argv[2], nullptr, 10), argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 0);
   const auto events = static_cast<std::uint32_t>(argc > 1 ? std::atoi(argv[1]) : 10'000);
   const auto cases = static_cast<std::uint32_t>(argc > 2 ? std::atoi(argv[2]) : 60);
   constexpr std::uint32_t kAny = OnlineOptions::kAnyMoves;

@@ -91,8 +91,8 @@ class Verifier {
   std::vector<JobLife> jobs_;
   std::map<std::string, std::size_t> job_of_;
   std::vector<Sending> sending_;
-  std::set<std::tuple<std::size_t, std::size_t, std::size_t>> sent_;           // job, slot, device
-  std::set<std::pair<std::size_t, std::size_t>> must_repeat_, reported_ends_;  // job, op
+  std::set<std::tuple<std::size_t, std::size_t, std::size_t>> sent_;                     // job, slot, device
+  std::set<std::pair<std::size_t, std::size_t>> running_, must_repeat_, reported_ends_;  // job, op
   std::size_t next_event_ = 0;
   double now_ = 0;
   bool limited_ = false;
@@ -182,11 +182,10 @@ class Verifier {
         break;
       case EventKind::kSlow: {
         DeviceLife& device = devices_[event.device.index()];
-        for (JobLife& job : jobs_) {
-          for (OpLife& op : job.ops) {
-            if (op.state == OpLife::kRuns && op.device == event.device.index() && op.end > event.time)
-              op.end = event.time + (op.end - event.time) * event.factor / device.factor;
-          }
+        for (const auto& [j, i] : running_) {
+          OpLife& op = jobs_[j].ops[i];
+          if (op.device == event.device.index() && op.end > event.time)
+            op.end = event.time + (op.end - event.time) * event.factor / device.factor;
         }
         device.factor = event.factor;
         break;
@@ -210,26 +209,30 @@ class Verifier {
       return true;
     });
     std::erase_if(sent_, [&](const auto& sent) { return std::get<2>(sent) == device; });
+    std::erase_if(running_, [&](const auto& run) {
+      JobLife& job = jobs_[run.first];
+      OpLife& op = job.ops[run.second];
+      if (op.device != device) return false;
+      if (!reported_ && op.end < now_ - slack(now_))
+        overdue_ = fmt::format("op {} of {} should have ended", problem_.graph.op_name[run.second], job.name);
+      op.state = job.left ? OpLife::kDropped : OpLife::kWaits;
+      if (!job.left) must_repeat_.insert(run);
+      return true;
+    });
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       JobLife& job = jobs_[j];
       if (!job.open()) continue;
       std::erase_if(job.home, [&](const auto& unit) { return unit.second == device; });
-      std::set<std::size_t> again;
-      for (std::size_t i = 0; i < job.ops.size(); ++i) {
-        if (job.ops[i].state != OpLife::kRuns || job.ops[i].device != device) continue;
-        if (!reported_ && job.ops[i].end < now_ - slack(now_))
-          overdue_ = fmt::format("op {} of {} should have ended", problem_.graph.op_name[i], job.name);
-        job.ops[i].state = job.left ? OpLife::kDropped : OpLife::kWaits;
-        if (!job.left) must_repeat_.insert({j, i});
-      }
       for (std::size_t slot = 0; slot < slots_.size(); ++slot) copy(job, slot, device) = kNowhere;
       // Where an edge has no copy left, any other copy of the tensor serves it.
       for (std::size_t t = 0; per_edge_ && t + 1 < first_slot_.size(); ++t) {
         for (std::size_t slot = first_slot_[t]; slot < first_slot_[t + 1]; ++slot) {
           if (!nowhere(job, slot)) continue;
           for (std::size_t other = first_slot_[t]; other < first_slot_[t + 1]; ++other) {
-            for (std::size_t d = 0; d < devices_.size(); ++d)
-              copy(job, slot, d) = std::min(copy(job, slot, d), copy(job, other, d));
+            for (std::size_t d = 0; d < devices_.size(); ++d) {
+              if (copy(job, other, d) <= now_)
+                copy(job, slot, d) = std::min(copy(job, slot, d), copy(job, other, d));
+            }
           }
         }
       }
@@ -311,14 +314,11 @@ class Verifier {
     if (holds && decision.start < where.free_at - slack(where.free_at)) return "the device is busy";
     std::map<std::size_t, std::vector<OpId>> beside;  // by job
     beside[decision.job.index()].push_back(decision.op);
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      if (!jobs_[j].open()) continue;
-      for (std::size_t i = 0; i < jobs_[j].ops.size(); ++i) {
-        const OpLife& other = jobs_[j].ops[i];
-        if (other.state != OpLife::kRuns || other.device != device) continue;
-        if (holds && other.holds) return "the device runs another op";
-        beside[j].push_back(OpId(i));
-      }
+    for (const auto& [j, i] : running_) {
+      const OpLife& other = jobs_[j].ops[i];
+      if (other.device != device) continue;
+      if (holds && other.holds) return "the device runs another op";
+      beside[j].push_back(OpId(i));
     }
     double bytes = 0;
     for (const auto& [j, ops] : beside) bytes += problem_.residentBytes(ops);
@@ -336,6 +336,7 @@ class Verifier {
     const auto home = job.home.find(unit.index());
     if (!limited_ && home != job.home.end() && home->second != device) return "its group is elsewhere";
     job.home[unit.index()] = device;
+    running_.insert({decision.job.index(), decision.op.index()});
     op = {OpLife::kRuns, device, decision.start, decision.end, holds};
     return "";
   }
@@ -351,6 +352,7 @@ class Verifier {
     if (op.holds) {
       devices_[op.device].free_at = decision.time + problem_.cluster.classOf(decision.device).launch_seconds;
     }
+    running_.erase({decision.job.index(), decision.op.index()});
     op.state = OpLife::kDone;
     job.last_end = decision.time;
     if (!job.open()) return "its job has finished";
@@ -397,14 +399,14 @@ class Verifier {
     const bool all_up =
         std::all_of(devices_.begin(), devices_.end(), [](const DeviceLife& d) { return d.up; });
     if (engine.jobCount() != jobs_.size()) return "jobs are missing";
+    if (!reported_ && !running_.empty()) {
+      const auto [j, i] = *running_.begin();
+      return fmt::format("op {} of {} never ends", problem_.graph.op_name[i], jobs_[j].name);
+    }
     double value = 0;
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       const JobLife& job = jobs_[j];
       const JobReport report = engine.job(JobId(j));
-      for (std::size_t i = 0; i < job.ops.size() && !reported_; ++i) {
-        if (job.ops[i].state == OpLife::kRuns)
-          return fmt::format("op {} of {} never ends", problem_.graph.op_name[i], job.name);
-      }
       if (job.left != job.dropped || job.left != report.left) return fmt::format("job {} left", job.name);
       if (job.left) continue;
       if (job.finished < 0) {
