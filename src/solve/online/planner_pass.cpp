@@ -76,9 +76,12 @@ void Planner::takeBack(std::size_t first, FuturePlan& plan) {
   const LinkMode mode = world_.problem.modes.link_mode;
   for (std::size_t k = first; k < plan.activities.size(); ++k) {
     const Activity& activity = plan.activities[k];
-    if (!(activity.end > activity.start)) continue;
     if (!activity.send) {
-      device_[activity.to.index()].release(activity.start, activity.end + world_.launch(activity.to));
+      const OpId op = world_.planOf(world_.jobs[activity.job]).ops[activity.item];
+      const double seconds = world_.seconds(op, activity.to);
+      if (seconds > 0)
+        device_[activity.to.index()].release(activity.start,
+                                             activity.start + (seconds + world_.launch(activity.to)));
     } else if (mode != LinkMode::kFree) {
       send_[activity.from.index()].release(activity.start, activity.end);
       (mode == LinkMode::kHalfDuplex ? send_ : receive_)[activity.to.index()].release(activity.start,
@@ -269,8 +272,10 @@ bool Planner::placeOp(std::uint32_t j, std::uint32_t i, Rule rule, FuturePlan& p
   const double seconds = world_.seconds(op, best);
   double start = sendInputs(j, i, best, plan);
   if (seconds > 0) {
-    start = device_[best.index()].earliest(start, seconds + world_.launch(best));
-    device_[best.index()].take(start, start + seconds + world_.launch(best));
+    // The very sum that was looked for: what is taken must not reach into the next op by rounding.
+    const double busy = seconds + world_.launch(best);
+    start = device_[best.index()].earliest(start, busy);
+    device_[best.index()].take(start, start + busy);
   }
   if (!unit_placed_[u]) room_.put(need_, best);
   unit_placed_[u] = 1;
