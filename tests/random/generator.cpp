@@ -80,7 +80,10 @@ class Generator {
              : oneIn(2)     ? Goal::kLatency
                             : Goal::kCompletion;
     m.headroom = oneIn(8) ? 0.25 : oneIn(10) ? 0.1 : 0;
-    m.optimizer_factor = oneIn(5) ? 2 : wish_.features.fractions && oneIn(8) ? 1.5 : oneIn(10) ? 4 : 1;
+    m.optimizer_factor = oneIn(5)                               ? 2
+                         : wish_.features.fractions && oneIn(8) ? (oneIn(2) ? 1.5 : 1.1)
+                         : oneIn(10)                            ? 4
+                                                                : 1;
     m.memory = MemoryModel::kStatic;
     training_ = oneIn(2);
     if (*m.goal == Goal::kThroughput) {

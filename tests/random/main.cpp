@@ -86,7 +86,7 @@ class Run {
     if (verdict.outcome == Outcome::kWrong)
       report(tiny, question, verdict, seed, wrong_);
     else if (!unproven(verdict).empty() && question.solver.empty() && question.work_limit == 0 &&
-             question.gap == 0)
+             question.gap == 0 && !question.robust)
       report(tiny, question, verdict, seed, open_);
   }
 

@@ -189,7 +189,7 @@ PipelineFigures PipelineRules::value(const std::vector<Stage>& stages) const {
 }
 
 // Peak over the stage's ops in the reference order, resident bytes aside.
-double PipelineRules::livePeak(const Stage& stage) const {
+std::int64_t PipelineRules::livePeak(const Stage& stage) const {
   std::vector<int> line;
   for (const int op : rules_.reference) {
     if (in(stage.ops, op)) line.push_back(op);
@@ -219,14 +219,13 @@ double PipelineRules::livePeak(const Stage& stage) const {
     }
   }
   for (const Shared& input : rules_.tiny.inputs) hold(0, lastReader(input.readers), input.bytes);
-  return static_cast<double>(*std::max_element(held.begin(), held.end()) + received);
+  return *std::max_element(held.begin(), held.end()) + received;
 }
 
 double PipelineRules::stageMemory(const std::vector<Stage>& stages, std::size_t index) const {
   const Stage& stage = stages[index];
-  double bytes = rules_.resident(stage.ops);
   const bool live = rules_.modes().memory == MemoryModel::kLive;
-  if (live) bytes += livePeak(stage);
+  const double bytes = rules_.resident(stage.ops, live ? livePeak(stage) : 0);
   if (!rules_.modes().in_flight) return bytes;
   std::int64_t stash = 0;
   for (const Tensor& tensor : rules_.tiny.tensors) {

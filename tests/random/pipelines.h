@@ -48,7 +48,7 @@ class PipelineRules {
   double sync(const std::vector<int>& devices, std::int64_t bytes) const;
   double syncSeconds(const std::vector<Stage>& stages, std::size_t stage, bool trains) const;
   double stageMemory(const std::vector<Stage>& stages, std::size_t index) const;
-  double livePeak(const Stage& stage) const;
+  std::int64_t livePeak(const Stage& stage) const;
 };
 
 // Stages of a list of heads (one device for each op) without replicas; in no particular order.

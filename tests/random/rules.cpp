@@ -185,10 +185,9 @@ std::int64_t Rules::weights(Ops set) const {
   return bytes;
 }
 
-double Rules::resident(Ops set) const {
-  std::int64_t held = 0;
-  for (int i = 0; i < ops; ++i) held += in(set, i) ? tiny.ops[at(i)].memory + tiny.ops[at(i)].activations : 0;
-  return static_cast<double>(held) + std::ceil(static_cast<double>(weights(set)) * modes().optimizer_factor);
+double Rules::resident(Ops set, std::int64_t more) const {
+  for (int i = 0; i < ops; ++i) more += in(set, i) ? tiny.ops[at(i)].memory + tiny.ops[at(i)].activations : 0;
+  return static_cast<double>(more) + static_cast<double>(weights(set)) * modes().optimizer_factor;
 }
 
 }  // namespace allot::tiny

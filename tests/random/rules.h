@@ -43,8 +43,8 @@ class Rules {
   const Link* link(int from, int to) const;
 
   double limit(int device) const;
-  // Of these ops on one device, each block once; in whole bytes.
-  double resident(Ops set) const;
+  // Of these ops on one device, each block once, and `more` whole bytes.
+  double resident(Ops set, std::int64_t more = 0) const;
   std::int64_t weights(Ops set) const;
 
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }

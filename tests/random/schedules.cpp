@@ -129,7 +129,7 @@ double livePeak(const Rules& rules, const Schedule& schedule, int device, double
     most = std::max(most, sum);
     good += at_start.to == kEver ? at_start.bytes : 0;
   }
-  return rules.resident(opsOn(rules, schedule, device)) + static_cast<double>(std::max(most, good));
+  return rules.resident(opsOn(rules, schedule, device), std::max(most, good));
 }
 
 double memoryOf(const Rules& rules, const Schedule& schedule, int device) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allot/formats.h"
 #include "allot/solve.h"
 #include "base/random.h"
 #include "random/calls.h"
@@ -51,6 +52,20 @@ Best enumerate(const Rules& rules, const Question& question) {
   return found;
 }
 
+// A problem survives being written and read, by the library's writer and by ours.
+void judgeFiles(const Tiny& tiny, const Problem& problem, Judge& judge) {
+  const std::string text = toJson(fromProblem(problem));
+  for (const std::string& file : {toJson(tiny), writeProblem(problem)}) {
+    Warnings warnings;
+    const Result<Problem> read = readProblem(file, "file", {}, nullptr, warnings);
+    if (!read) return judge.wrong("unreadable, " + withoutFigures(read.error().text()), read.error().text());
+    if (!warnings.empty())
+      return judge.wrong("warning, " + withoutFigures(warnings.front()), warnings.front());
+    if (toJson(fromProblem(*read)) != text)
+      return judge.wrong("other-after-reading", toJson(fromProblem(*read)));
+  }
+}
+
 }  // namespace
 
 Verdict judge(const Tiny& tiny, const Question& question) {
@@ -67,6 +82,8 @@ Verdict judge(const Tiny& tiny, const Question& question) {
   if (!best.whole) return verdict;
   Judge judge(*problem, rules, best, verdict);
   verdict.limited = question.most_moves >= 0;
+  if (question.files) judgeFiles(tiny, *problem, judge);
+  if (verdict.outcome == Outcome::kWrong) return verdict;
   for (const Plan& decisions : best.decisions) {
     judge.decisions(decisions);
     if (verdict.outcome == Outcome::kWrong) return verdict;
@@ -82,7 +99,8 @@ Verdict judge(const Tiny& tiny, const Question& question) {
   RunOptions run;
   run.time_limit_seconds = question.seconds;
   run.work_limit = question.work_limit;
-  run.threads = 1;
+  run.threads = question.threads;
+  run.robust = question.robust;
   run.seed = question.seed;
   run.helpers = Helpers::kOff;
   run.gap = question.gap;
@@ -97,7 +115,12 @@ Verdict judge(const Tiny& tiny, const Question& question) {
     start.modes = problem->modes;
     for (const int device : question.start) start.assignment.emplace_back(at(device));
   }
-  const SolveOutcome outcome = solve(*problem, run, question.most_moves >= 0 ? &start : nullptr);
+  const bool warm = question.warm && question.most_moves < 0 && !best.decisions.empty();
+  if (warm) {
+    start = best.decisions.back();
+    start.modes = problem->modes;
+  }
+  const SolveOutcome outcome = solve(*problem, run, warm || question.most_moves >= 0 ? &start : nullptr);
   verdict.value = outcome.plan.value;
   verdict.bound = outcome.plan.bound;
   switch (outcome.plan.status) {
@@ -139,6 +162,10 @@ Question questionFor(const Tiny& tiny, std::uint64_t seed, double seconds) {
   }
   if (random.below(10) == 0) question.gap = 0.25;
   question.prove = random.below(8) == 0;
+  question.warm = random.below(8) == 0;
+  question.robust = random.below(20) == 0 && *tiny.modes.goal != Goal::kThroughput;
+  question.files = random.below(8) == 0;
+  if (random.below(50) == 0) question.threads = 2;
   if (random.below(8) == 0) question.work_limit = 1 + random.below(3000);
   if (*tiny.modes.goal == Goal::kCompletion && question.solver.empty() && random.below(4) == 0) {
     question.prove = false;  // knows no limit on moves

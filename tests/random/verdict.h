@@ -16,7 +16,11 @@ struct Question {
   std::uint64_t work_limit = 0;
   std::uint64_t seed = 1;
   double gap = 0;
-  bool prove = false;   // the library's plan a second time
+  bool prove = false;  // the library's plan a second time
+  bool warm = false;   // from some plan of the enumeration, good or not
+  bool robust = false;
+  std::uint32_t threads = 1;
+  bool files = false;   // the problem as a file, and back
   int most_moves = -1;  // completion: from a plan that keeps every op where `start` puts it; -1 = any
   std::vector<int> start;
 };
