@@ -198,6 +198,11 @@ Result<int> simulateEvents(const Arguments& arguments) {
   const std::string file = displayName(arguments.events);
   ALLOT_TRY(const std::string text, readFile(arguments.events));
   ALLOT_TRY(EventLog log, readEvents(text, file, task.problem));
+  if (task.problem.liveMemory()) {
+    printWarnings(
+        arguments, file,
+        {"a replay counts resident bytes alone: what tensors need is not looked at, whatever memory says"});
+  }
   log.options.max_moves = std::min(log.options.max_moves, task.options.run.max_moves);
   ALLOT_TRY(OnlineEngine engine, OnlineEngine::create(task.problem, log.options));
   const Replay result = replay(engine, log, file);
