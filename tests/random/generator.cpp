@@ -62,7 +62,7 @@ class Generator {
         return tie_[below(2)];
       case Style::kMagnitudes:
         return live_schedule_ ? std::ldexp(1.0 + below(3), below(20) - 10)
-                              : (1 + below(9)) * std::pow(10.0, below(33) - 20);
+                              : (1 + below(9)) * std::pow(10.0, below(32) - 20);
       case Style::kFarApart:
         return live_schedule_ ? std::ldexp(1.0, below(2) * 20)
                               : std::pow(10.0, below(2) * (below(2) == 0 ? -18 : 7)) * (1 + below(3));
@@ -127,10 +127,13 @@ class Generator {
   void makeCluster() {
     const int classes = 1 + below(oneIn(4) ? 3 : 2);  // few, so that replicas are common
     for (int c = 0; c < classes; ++c) tiny_.classes.push_back({oneIn(3), oneIn(4) ? time() : 0});
-    tiny_.hosts = below(3);
+    tiny_.hosts = std::min(below(3), devices_);
     for (int d = 0; d < devices_; ++d) {
       const int cls = oneIn(2) ? 0 : below(classes);
-      tiny_.devices.push_back({cls, -1, tiny_.hosts > 0 && !oneIn(4) ? below(tiny_.hosts) : -1});
+      tiny_.devices.push_back({cls, -1,
+                               d < tiny_.hosts                ? d
+                               : tiny_.hosts > 0 && !oneIn(4) ? below(tiny_.hosts)
+                                                              : -1});
     }
   }
 
