@@ -249,6 +249,45 @@ TEST_F(SimulateEvents, BadEventsEndWithCodeThree) {
   EXPECT_EQ(runCommand("simulate p.json --events broken.jsonl").code, 3);
 }
 
+// A job that waits for a device that is down is no error, but the answer says what it waits for.
+TEST_F(SimulateEvents, SaysWhatUnfinishedJobsWaitFor) {
+  save("p.json", kProblem);
+  const std::string lines = std::string(kHeader) +
+                            "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\"}\n"
+                            "{\"time\": 0.5, \"event\": \"fail\", \"device\": \"g0\"}\n"
+                            "{\"time\": 0.5, \"event\": \"fail\", \"device\": \"c0\"}\n";
+  save("e.jsonl", lines);
+  CommandAnswer answer = runCommand("simulate p.json --events e.jsonl --json");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_NE(answer.out.find("\"waits_for\": \"op \\\"a\\\" waits for a device"), std::string::npos)
+      << answer.out;
+  answer = runCommand("simulate p.json --events e.jsonl");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_NE(answer.out.find("m: op \"a\" waits for a device: all that it may use are down"),
+            std::string::npos)
+      << answer.out;
+  save("e.jsonl", lines + "{\"time\": 1, \"event\": \"return\", \"device\": \"g0\"}\n");
+  answer = runCommand("simulate p.json --events e.jsonl --json");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(answer.out.find("waits_for"), std::string::npos) << answer.out;
+  EXPECT_NE(answer.out.find("\"completion\": 3,"), std::string::npos) << answer.out;
+}
+
+// Where sends are per edge, a send says for whom it is.
+TEST_F(SimulateEvents, SendsPerEdgeNameTheConsumer) {
+  save("p.json", R"({"schema": "allot.problem/1", "goal": "completion", "options": {"send": "per-edge"},
+    "classes": [{"name": "x", "kind": "cpu"}, {"name": "y", "kind": "cpu"}],
+    "devices": [{"name": "d0", "class": "x"}, {"name": "d1", "class": "y"}], "models": [{"name": "m"}],
+    "ops": [{"name": "a", "time": [1, null]}, {"name": "b", "time": [null, 1]}, {"name": "c", "time": [null, 1]}],
+    "tensors": [{"from": "a", "to": ["b", "c"], "time": 1}]})");
+  save("e.jsonl", std::string(kHeader) + "{\"time\": 0, \"event\": \"arrive\", \"model\": \"m\"}\n");
+  const CommandAnswer answer = runCommand("simulate p.json --events e.jsonl -o -");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  for (const char* consumer : {"b", "c"})
+    EXPECT_NE(answer.out.find(std::string("\"consumer\": \"") + consumer + "\""), std::string::npos)
+        << answer.out;
+}
+
 TEST_F(SimulateEvents, PlanAndCheckCountMoves) {
   save("p.json", kProblem);
   save("s.json", R"({"schema": "allot.plan/1", "assignment": {"a": "c0", "b": "c0", "c": "c0"}})");
