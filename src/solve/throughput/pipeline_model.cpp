@@ -1,6 +1,7 @@
 #include "solve/throughput/pipeline_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -16,6 +17,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The least time of a tensor that leaves (or reaches) any device of the pool, over all other devices.
 double leastPairSeconds(const Problem& problem, TensorId tensor, const Pool& pool, bool sends) {
+  const double single = problem.tensor_seconds[tensor.index()];
+  if (problem.tensor_matrix[tensor.index()] < 0 && !std::isnan(single))
+    return problem.deviceCount() > 1 ? single : 0;
   double least = kInfinity;
   for (const DeviceId here : pool.devices) {
     for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
