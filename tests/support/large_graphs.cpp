@@ -33,18 +33,18 @@ class Draft {
     }
   }
 
-  OpId op(std::uint32_t model = 0) {
+  OpId op(std::uint32_t model = 0, bool free = false) {
     const OpId id = problem_.graph.addOp("o" + std::to_string(problem_.opCount()));
-    const double seconds = random_.unit();
+    const double seconds = free ? 0 : random_.unit();
     problem_.op_seconds.push_back(seconds);
     problem_.op_seconds.push_back(seconds * (1 + 4 * random_.unit()));
     problem_.graph.op_memory_bytes.back() = 1 + random_.below(100);
     problem_.graph.op_model.back() = ModelId(model);
     return id;
   }
-  std::vector<OpId> ops(std::uint32_t count) {
+  std::vector<OpId> ops(std::uint32_t count, bool free = false) {
     std::vector<OpId> made;
-    for (std::uint32_t i = 0; i < count; ++i) made.push_back(op());
+    for (std::uint32_t i = 0; i < count; ++i) made.push_back(op(0, free));
     return made;
   }
   void tensor(OpId from, std::vector<OpId> to) {
@@ -69,10 +69,11 @@ class Draft {
 
 // A root that all read by one tensor each, or by a single one, and, where `joined`, an op that reads them
 // all.
-Draft star(std::uint32_t leaves, bool one_tensor, bool joined) {
+// `free`: the others take no time.
+Draft star(std::uint32_t leaves, bool one_tensor, bool joined, bool free = false) {
   Draft draft({});
   const OpId root = draft.op();
-  const std::vector<OpId> all = draft.ops(leaves);
+  const std::vector<OpId> all = draft.ops(leaves, free);
   if (one_tensor) draft.tensor(root, all);
   for (const OpId leaf : all) {
     if (!one_tensor) draft.tensor(root, {leaf});
@@ -137,6 +138,7 @@ std::vector<LargeGraph> largeGraphs(const Modes& modes, double size) {
   add("star of many tensors", star(count(20'000), false, false));
   add("star of one tensor", star(count(20'000), true, false));
   add("double star", star(count(10'000), false, true));
+  add("double star of free ops", star(count(10'000), true, true, true));
   add("complete graph", complete(static_cast<std::uint32_t>(500 * std::sqrt(size))));
   add("chain", loose(count(20'000), 1, {}));
   add("grid", grid(static_cast<std::uint32_t>(100 * std::sqrt(size))));

@@ -295,16 +295,18 @@ void PipelineModel::joinFreeItems(bool chain) {
     joined = false;
     std::vector<std::uint32_t> part(itemCount());
     std::iota(part.begin(), part.end(), 0u);
-    std::vector<std::uint8_t> busy(itemCount(), 0);  // took part in a join of this round
+    // Any number may join one that stays: each follows it whatever the others do.
+    enum : std::uint8_t { kFree, kJoined, kStays };
+    std::vector<std::uint8_t> role(itemCount(), kFree);
     for (std::uint32_t x = 0; x < itemCount(); ++x) {
-      if (busy[x] || (sync && weights[x] > 0)) continue;
+      if (role[x] != kFree || (sync && weights[x] > 0)) continue;
       if (before[x].size() + after[x].size() != 1 && chain) continue;
       if (!chain && item_nets[x].empty()) continue;
       const auto times = std::span(seconds).subspan(x * k, k);
       // It must run for nothing everywhere.
       if (std::any_of(times.begin(), times.end(), [](double t) { return t != 0; })) continue;
       const auto follows = [&](std::uint32_t y) {
-        if (y == x || busy[y] || (sync && trains[x] && !trains[y])) return false;
+        if (y == x || role[y] == kJoined || (sync && trains[x] && !trains[y])) return false;
         return std::all_of(item_nets[x].begin(), item_nets[x].end(), [&](std::uint32_t net) {
           const auto ends = net_items[net];
           if (!std::binary_search(ends.begin(), ends.end(), y)) return false;
@@ -321,7 +323,11 @@ void PipelineModel::joinFreeItems(bool chain) {
         const std::uint32_t y = before[x].empty() ? after[x][0] : before[x][0];
         if (follows(y)) partner = y;
       } else {
-        for (const std::uint32_t y : net_items[item_nets[x][0]]) {
+        const auto nets = item_nets[x];
+        const std::uint32_t smallest = *std::min_element(
+            nets.begin(), nets.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return net_items[a].size() < net_items[b].size(); });
+        for (const std::uint32_t y : net_items[smallest]) {
           if (!follows(y)) continue;
           partner = y;
           break;
@@ -329,7 +335,8 @@ void PipelineModel::joinFreeItems(bool chain) {
       }
       if (partner == x) continue;
       part[x] = partner;
-      busy[x] = busy[partner] = 1;
+      role[x] = kJoined;
+      role[partner] = kStays;
       joined = true;
     }
     if (!joined) return;
