@@ -127,14 +127,10 @@ class EventReader {
 
   static Result<void> onlyKeys(const JsonNode& node, std::initializer_list<std::string_view> known) {
     ALLOT_TRY(const auto fields, node.object());
-    std::vector<std::string_view> seen;
     for (const auto field : fields) {
       const JsonNode member = node.member(field.key, field.value);
       if (std::find(known.begin(), known.end(), field.key) == known.end())
         return member.fail("unknown key", fmt::format("use {}", fmt::join(known.begin(), known.end(), ", ")));
-      if (std::find(seen.begin(), seen.end(), field.key) != seen.end())
-        return member.fail("given twice", "keep one of them");
-      seen.push_back(field.key);
     }
     return {};
   }
