@@ -194,14 +194,18 @@ Result<int> simulateEvents(const Arguments& arguments) {
   ALLOT_CHECK(checkWritable(arguments.output));
   Arguments completion = arguments;
   completion.options.insert(completion.options.begin(), {"goal", "completion"});
-  ALLOT_TRY(const Task task, loadTask(completion));
+  ALLOT_TRY(Task task, loadTask(completion));
   const std::string file = displayName(arguments.events);
   ALLOT_TRY(const std::string text, readFile(arguments.events));
   ALLOT_TRY(EventLog log, readEvents(text, file, task.problem));
-  if (task.problem.liveMemory()) {
-    printWarnings(
-        arguments, file,
-        {"a replay counts resident bytes alone: what tensors need is not looked at, whatever memory says"});
+  const bool asked = std::any_of(arguments.options.begin(), arguments.options.end(),
+                                 [](const auto& option) { return option.first == "memory"; });
+  if (task.problem.liveMemory() && !asked) {
+    printWarnings(arguments, file,
+                  {"a replay counts resident bytes alone, what tensors need is not looked at"});
+    Modes modes = task.problem.modes;
+    modes.memory = MemoryModel::kStatic;
+    ALLOT_CHECK(task.problem.setModes(modes));
   }
   log.options.max_moves = std::min(log.options.max_moves, task.options.run.max_moves);
   ALLOT_TRY(OnlineEngine engine, OnlineEngine::create(task.problem, log.options));

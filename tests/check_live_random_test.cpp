@@ -224,8 +224,7 @@ double naiveBytes(const Case& c, std::size_t s) {
   while (c.plan.modes.in_flight &&
          samples * static_cast<double>(stage.devices.size()) < static_cast<double>(c.plan.stages.size() - s))
     ++samples;
-  return placed + weights * c.plan.modes.optimizer_factor + most + received +
-         (samples - 1) * stash;
+  return placed + weights * c.plan.modes.optimizer_factor + most + received + (samples - 1) * stash;
 }
 
 // What the checker has against the stated memory.
@@ -252,11 +251,12 @@ TEST(CheckLiveRandom, AgreesWithItsDefinition) {
     stashed += c.plan.modes.in_flight && c.problem.hasTraining();
     ASSERT_EQ(refusals(c, bytes), 0u) << seed;
     for (double& b : bytes) {
-      ++b;
-      ASSERT_EQ(refusals(c, bytes), 1u) << seed;
-      b -= 2;
-      ASSERT_EQ(refusals(c, bytes), 1u) << seed;
-      ++b;
+      const double right = b;
+      for (const double wrong : {right + 1, right - 1}) {
+        b = wrong;
+        ASSERT_EQ(refusals(c, bytes), 1u) << seed;
+      }
+      b = right;
     }
   }
   EXPECT_GT(shared, 1000u);

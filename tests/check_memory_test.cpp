@@ -44,13 +44,13 @@ TEST_F(Shared, EachBlockOncePerDevice) {
   expectMemory(m.problem, plan, {49, 0});
 }
 
-TEST_F(Shared, APartOfAByteCountsAsOne) {
+TEST_F(Shared, WeightsAreMultipliedOnce) {
   make(Goal::kThroughput, 26);
   Plan plan = planFor(m.problem, {a, a, b}, 2);
-  plan.modes.optimizer_factor = 0.3125;  // 34 x 0.3125 = 10.625, rounded once; 24 x 0.3125 = 7.5
-  expectMemory(m.problem, plan, {15 + 11, 8});
-  plan.devices = memoryOf({25.625, 8});
-  expectOnly(m.problem, plan, {"\"a\"", "memory 25.625", "holds 26 bytes"});
+  plan.modes.optimizer_factor = 0.3125;  // 34 x 0.3125 = 10.625; 24 x 0.3125 = 7.5
+  expectMemory(m.problem, plan, {25.625, 7.5});
+  plan.devices = memoryOf({26, 7.5});
+  expectOnly(m.problem, plan, {"\"a\"", "memory 26", "holds 25.625 bytes"});
 }
 
 TEST_F(Shared, ReplicasHoldWhatTheirStageHolds) {

@@ -28,11 +28,14 @@ std::string hardProblem() {
       ops, tensors);
 }
 
-// Live memory on a device that holds each op but no order of them: nothing fits, and no short proof says so.
+// Live memory on a device that holds each op but no order of them: whichever branch comes second has what the
+// first put out beside it. No short proof says so.
 constexpr const char* kNothingFits = R"({"schema": "allot.problem/1", "goal": "latency",
-  "classes": [{"name": "g", "kind": "accelerator"}], "devices": [{"name": "g0", "class": "g", "memory": 10}],
-  "ops": [{"name": "a", "time": [1]}, {"name": "b", "time": [1]}, {"name": "d", "time": [1], "workspace": 1}],
-  "tensors": [{"from": "a", "to": ["d"], "bytes": 6, "time": 1}, {"from": "b", "to": ["d"], "bytes": 6, "time": 1}],
+  "classes": [{"name": "g", "kind": "accelerator"}], "devices": [{"name": "g0", "class": "g", "memory": 12}],
+  "ops": [{"name": "a", "time": [1]}, {"name": "b", "time": [1]}, {"name": "c", "time": [1]}, {"name": "d", "time": [1]},
+    {"name": "e", "time": [1]}],
+  "tensors": [{"from": "a", "to": ["b"], "bytes": 8, "time": 1}, {"from": "b", "to": ["e"], "bytes": 3, "time": 1},
+    {"from": "c", "to": ["d"], "bytes": 8, "time": 1}, {"from": "d", "to": ["e"], "bytes": 3, "time": 1}],
   "options": {"memory": "live"}})";
 
 class ExitCodes : public CommandTest {

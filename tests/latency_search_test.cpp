@@ -226,6 +226,7 @@ TEST(MemoryPrices, GiveFastMemoryToThoseThatNeedItMost) {
       problem.op_seconds[op * 3 + d] = d == 0 ? 1 : d == 1 ? 2 + static_cast<double>(op) : 1e6;
   }
   problem.cluster.devices[0].memory_bytes = static_cast<std::int64_t>(problem.opCount() * 5);
+  ASSERT_TRUE(problem.setModes(problem.modes));  // sizes have changed
   const ScheduleModel model(problem);
   const Budget budget(searchAlone(1), nullptr);
   const MemoryPrices prices(model, budget);

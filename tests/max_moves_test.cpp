@@ -82,7 +82,7 @@ std::optional<double> bruteForceLimited(const Problem& problem, const std::vecto
 TEST(MaxMoves, EqualsBruteForce) {
   std::size_t solved = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
-    const Problem problem = randomProblem(seed, Goal::kCompletion, {4, 3});
+    const Problem problem = randomProblem(seed, Goal::kCompletion, {4, 3, true});
     if (problem.modes.memory != MemoryModel::kStatic) continue;
     const Plan start = randomStart(problem, seed);
     if (start.assignment.empty()) continue;
@@ -103,7 +103,7 @@ TEST(MaxMoves, EqualsBruteForce) {
 
 TEST(MaxMoves, BoundsHoldUnderLiveMemory) {
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
-    const Problem problem = randomProblem(seed, Goal::kCompletion, {3, 2});
+    const Problem problem = randomProblem(seed, Goal::kCompletion, {3, 2, true});
     if (problem.modes.memory != MemoryModel::kLive) continue;
     const Plan start = randomStart(problem, seed);
     if (start.assignment.empty()) continue;

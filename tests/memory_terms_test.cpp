@@ -146,7 +146,7 @@ class MemoryTerms : public testing::TestWithParam<Goal> {};
 TEST_P(MemoryTerms, EveryPlanIsAPlanOfTheRelaxedProblem) {
   std::size_t valid = 0, terms = 0;
   for (std::uint64_t seed = 0; seed < scaled(1500); ++seed) {
-    const Problem problem = randomProblem(seed, GetParam(), {6, 3});
+    const Problem problem = randomProblem(seed, GetParam(), {6, 3, true});
     const Problem relaxed = problem.relaxed();
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
     Random random(seed, 9);
@@ -183,7 +183,7 @@ TEST_P(MemoryTerms, EveryPlanIsAPlanOfTheRelaxedProblem) {
 TEST_P(MemoryTerms, BoundsAndValuesKeepToTheOptimum) {
   std::size_t compared = 0;
   for (std::uint64_t seed = 5000; seed < 5000 + scaled(150); ++seed) {
-    const Problem problem = randomProblem(seed, GetParam(), {4, 3});
+    const Problem problem = randomProblem(seed, GetParam(), {4, 3, true});
     if (problem.relaxedIsExact()) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + describe(problem));
     RunOptions run;

@@ -101,7 +101,7 @@ class Mutants : public testing::TestWithParam<Goal> {};
 TEST_P(Mutants, InvalidOnesAreRejected) {
   std::uint64_t rejected = 0, kept = 0;
   for (std::uint64_t seed = 0; seed < kProblems; ++seed) {
-    const Problem problem = randomProblem(seed + 500'000, GetParam(), {5, 3});
+    const Problem problem = randomProblem(seed + 500'000, GetParam(), {5, 3, true});
     RunOptions run;
     run.solver = "packing";
     SolveOutcome outcome = solve(problem, run);

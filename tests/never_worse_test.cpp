@@ -17,7 +17,7 @@ class NeverWorse : public testing::TestWithParam<Goal> {};
 TEST_P(NeverWorse, ThanAnyRule) {
   std::uint64_t compared = 0;
   for (std::uint64_t seed = 0; seed < scaled(10); ++seed) {
-    const Problem problem = randomProblem(seed, GetParam(), {30, 4});
+    const Problem problem = randomProblem(seed, GetParam(), {30, 4, true});
     RunOptions run;
     run.threads = 1;
     run.time_limit_seconds = 0.1;

@@ -170,7 +170,9 @@ TEST(OnnxCost, gpt2) {
 // Each side is selected into a tensor of its own: one of the output's size, one of the condition's.
 TEST(OnnxCost, whereHoldsBothSelections) {
   Builder builder;
-  builder.op("Where", {builder.input({4, 4}, ElementType::kBool), builder.input({2, 3, 4, 4}), builder.input({1})}, {}, 1);
+  builder.op("Where",
+             {builder.input({4, 4}, ElementType::kBool), builder.input({2, 3, 4, 4}), builder.input({1})}, {},
+             1);
   EXPECT_EQ(lastCost(builder).workspace_bytes, (2 * 3 * 4 * 4 + 4 * 4) * 4);
 }
 

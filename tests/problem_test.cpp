@@ -84,9 +84,9 @@ TEST(Conflict, NamesTheOpAndTheMissingBytes) {
   const SolveOutcome outcome = solve(p, {});
   EXPECT_EQ(outcome.plan.status, Status::kInfeasible);
   ASSERT_EQ(outcome.conflict.facts.size(), 1u);
-  EXPECT_NE(outcome.conflict.facts[0].find("\"big\" needs 130 bytes"), std::string::npos)
+  EXPECT_NE(outcome.conflict.facts[0].find("\"big\" needs 130 B (130 bytes)"), std::string::npos)
       << outcome.conflict.facts[0];
-  EXPECT_NE(outcome.conflict.facts[0].find("30 bytes are missing"), std::string::npos);
+  EXPECT_NE(outcome.conflict.facts[0].find("30 B are missing"), std::string::npos);
 }
 
 TEST(Conflict, TheDeletionFilterKeepsOnlyWhatIsNeeded) {

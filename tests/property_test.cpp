@@ -28,7 +28,8 @@ struct Shard {
 class Property : public testing::TestWithParam<Shard> {
  protected:
   template <class Test>
-  void forEachProblem(const RandomLimits& limits, Test&& test) {
+  void forEachProblem(RandomLimits limits, Test&& test) {
+    limits.memory_terms = true;
     for (std::uint64_t i = 0; i < problemsPerShard(); ++i) {
       const std::uint64_t seed = GetParam().number * 1'000'003 + i;
       const Problem problem = randomProblem(seed, GetParam().goal, limits);

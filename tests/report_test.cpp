@@ -208,7 +208,7 @@ TEST(Report, TakesEveryKindOfPlan) {
   int plans = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Goal goal = seed % 3 == 0 ? Goal::kThroughput : seed % 3 == 1 ? Goal::kLatency : Goal::kCompletion;
-    const Problem problem = randomProblem(seed, goal, {9, 4});
+    const Problem problem = randomProblem(seed, goal, {9, 4, true});
     RunOptions run;
     run.work_limit = 200;
     run.threads = 1;
@@ -226,7 +226,7 @@ TEST(Report, TakesEveryKindOfPlan) {
 TEST(Report, StagesAddUpToTheLoads) {
   int stages = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const Problem problem = randomProblem(seed, Goal::kThroughput, {9, 4});
+    const Problem problem = randomProblem(seed, Goal::kThroughput, {9, 4, true});
     if (problem.modes.overlap != Overlap::kSum || problem.modes.training_load != TrainingLoad::kSum) continue;
     RunOptions run;
     run.work_limit = 100;

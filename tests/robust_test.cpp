@@ -12,7 +12,8 @@ namespace {
 TEST(Robust, NoiseIsReportedForEverySchedule) {
   int plans = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const Problem problem = randomProblem(seed, seed % 2 == 0 ? Goal::kLatency : Goal::kCompletion, {6, 3});
+    const Problem problem =
+        randomProblem(seed, seed % 2 == 0 ? Goal::kLatency : Goal::kCompletion, {6, 3, true});
     RunOptions run;
     run.work_limit = 200;
     const Plan plan = solve(problem, run).plan;
@@ -27,7 +28,7 @@ TEST(Robust, NoiseIsReportedForEverySchedule) {
 
 TEST(Robust, TakesThePlanThatNoiseHarmsLeast) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const Problem problem = randomProblem(seed, Goal::kLatency, {7, 3});
+    const Problem problem = randomProblem(seed, Goal::kLatency, {7, 3, true});
     RunOptions run;
     run.work_limit = 500;
     const Plan plain = solve(problem, run).plan;

@@ -16,7 +16,8 @@ double memoryLimit(const CheckContext& context, DeviceId device) {
 }
 
 std::string exactText(double bytes) {
-  return bytes == 1 ? "1 byte" : fmt::format("{:.0f} bytes", bytes);
+  if (bytes == 1) return "1 byte";
+  return bytes == std::floor(bytes) ? fmt::format("{:.0f} bytes", bytes) : fmt::format("{} bytes", bytes);
 }
 
 std::string sizeText(double bytes) {
@@ -44,15 +45,14 @@ std::string heldText(const CheckContext& context, const Held& held, bool exact) 
 namespace {
 
 void addTooMuch(const CheckContext& context, DeviceId device, const Held& held, double limit) {
-  const double bytes = held.bytes(), whole_limit = std::floor(limit);
-  const bool exact = sizeText(bytes) == sizeText(whole_limit);
+  const double bytes = held.bytes();
+  const bool exact = sizeText(bytes) == sizeText(limit);
   const double memory = static_cast<double>(*context.problem.cluster.devices[device.index()].memory_bytes);
-  std::string way_out = fmt::format("needs {} more", sizeText(bytes - whole_limit));
+  std::string way_out = fmt::format("needs {} more", sizeText(bytes - limit));
   if (bytes <= memory)
     way_out += fmt::format(", or fits with headroom {:g}", std::floor((1 - bytes / memory) * 1e4) / 1e4);
   context.findings.add("device \"{}\" holds {} but may hold {}; it {}", context.deviceName(device),
-                       heldText(context, held, exact), exact ? exactText(whole_limit) : sizeText(whole_limit),
-                       way_out);
+                       heldText(context, held, exact), exact ? exactText(limit) : sizeText(limit), way_out);
 }
 
 }  // namespace

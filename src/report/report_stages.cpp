@@ -52,7 +52,8 @@ std::vector<StageWork> stageWork(const Problem& problem, const Plan& plan) {
       for (const StagePart& part : work.parts)
         seconds += part.receive_seconds + part.compute_seconds + part.send_seconds;
       const auto replicas = static_cast<double>(work.devices.size());
-      if (replicas > 1) work.sync_seconds = std::max(0.0, work.load_seconds - seconds / replicas);
+      if (replicas > 1 || !problem.graph.block_bytes.empty())
+        work.sync_seconds = std::max(0.0, work.load_seconds - seconds / replicas);
     }
   }
   return all;

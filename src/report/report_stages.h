@@ -21,7 +21,7 @@ struct StageWork {
   std::size_t ops = 0;
   std::array<StagePart, 2> parts;  // forward, the rest
   double load_seconds = 0;         // per sample, shared among the replicas
-  double sync_seconds = 0;         // what replicas add for their weights
+  double sync_seconds = 0;         // what copies of weights add
 };
 
 // The stages in pipeline order.

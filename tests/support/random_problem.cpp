@@ -20,7 +20,7 @@ class Generator {
     makeOps();
     makeTensors();
     makeConstraints();
-    makeMemoryTerms();
+    if (limits_.memory_terms) makeMemoryTerms();
     const auto done = problem_.finish();
     if (!done) {
       std::fprintf(stderr, "generator: %s\n", done.error().text().c_str());

@@ -11,6 +11,8 @@ namespace allot {
 struct RandomLimits {
   std::uint32_t ops = 5;
   std::uint32_t devices = 3;
+  // Terms that engines do not know: blocks of weights, model inputs, live memory under throughput.
+  bool memory_terms = false;
 };
 
 // The same problem for the same seed. Times are small multiples of 1/4 with zeros among them, memory is often
