@@ -88,6 +88,40 @@ TEST(UnlikeDevices, ProofsAgreeWithEnumeration) {
   EXPECT_GT(infeasible, scaled(50));
 }
 
+// Stages that take devices of several pools.
+TEST(UnlikeDevices, ProofsAgreeWithEnumerationWhereStagesHaveReplicas) {
+  UnlikeShape shape;
+  shape.replicas = true;
+  repeat(3000, 74, shape, [](const Problem& problem, Random&) {
+    const double best = exhausted(problem);
+    if (std::isnan(best)) return;
+    judge(problem, only(""), nullptr, best);
+    judge(problem, only("chain"), nullptr, best);
+  });
+}
+
+// Too many ways to choose replicas for a table: no proof, and no time or memory wasted on it.
+TEST(UnlikeDevices, ManyOfOneClassAreNotForTheTable) {
+  constexpr std::uint32_t kDevices = 30;
+  Problem problem;
+  problem.cluster.classes = {{.name = "k"}};
+  for (std::uint32_t d = 0; d < kDevices; ++d) {
+    problem.cluster.devices.push_back(
+        {.name = fmt::format("d{}", d), .cls = ClassId(0u), .memory_bytes = {}, .host = HostId()});
+    problem.cluster.links.push_back({LinkEnd::kDevice, LinkEnd::kAny, d, 0, 0.1 * d, 1});
+    problem.cluster.links.push_back({LinkEnd::kAny, LinkEnd::kDevice, 0, d, 0.2 * d, 1});
+  }
+  for (const char* name : {"a", "b"}) problem.graph.addOp(name);
+  problem.op_seconds = {1, 2};
+  const OpId second(1u);
+  problem.addTensor(OpId(0u), {&second, 1}, 1, std::nan(""));
+  problem.modes.goal = Goal::kThroughput;
+  problem.modes.transfers = Transfers::kViaHost;
+  problem.modes.replicate = true;
+  ASSERT_TRUE(problem.finish());
+  EXPECT_EQ(solve(problem, only("chain")).plan.status, Status::kNoPlan);
+}
+
 TEST(UnlikeDevices, EnumerationAgreesWithTheChecker) {
   UnlikeShape shape;
   shape.most_ops = 4;

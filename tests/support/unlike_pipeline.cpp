@@ -51,6 +51,10 @@ class Draft {
     m.training_load = oneIn(3) ? TrainingLoad::kMaxParts : TrainingLoad::kSum;
     m.replicate = !oneIn(3);
     m.in_flight = m.contiguity == Contiguity::kChain && oneIn(3);
+    if (shape_.replicas) {
+      m.contiguity = Contiguity::kChain;
+      m.replicate = true;
+    }
     m.max_stages = oneIn(4) ? 1 + random_.below(3) : 0;
     m.headroom = oneIn(6) ? 0.1 : 0;
     m.optimizer_factor = oneIn(4) ? 2 : 1;
@@ -85,7 +89,8 @@ class Draft {
     }
     const std::uint32_t hosts = random_.below(4);  // 0: none is named
     const bool limits = oneIn(2);
-    const std::uint32_t most = 1 + random_.below(shape_.most_devices);
+    const std::uint32_t least = shape_.replicas ? 3 : 1;
+    const std::uint32_t most = least + random_.below(shape_.most_devices - least + 1);
     for (std::uint32_t d = 0; d < most; ++d) {
       Device device;
       device.name = fmt::format("d{}", d);

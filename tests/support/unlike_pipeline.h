@@ -14,6 +14,7 @@ struct UnlikeShape {
   std::uint32_t most_ops = 6;
   std::uint32_t most_devices = 4;
   std::uint32_t most_classes = 2;
+  bool replicas = false;  // chains with replicas alone, on no less than three devices
 };
 
 // Devices of one class lie on different hosts, with other links in either direction, other memory, other

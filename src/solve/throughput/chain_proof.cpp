@@ -15,6 +15,8 @@ constexpr double kFirstStep = 0.01;
 constexpr int kMostDecisions = 8;
 // Longer times, as a multiple of what the devices of a stage can be given, are no longer told apart.
 constexpr double kFarAbove = 100;
+// What is found far below a cut-off is looked for again just below this many times its value.
+constexpr double kAgain = 1 + 1e-6;
 
 }  // namespace
 
@@ -51,6 +53,12 @@ ChainProof::Pass ChainProof::below(double cutoff, std::uint64_t max_pairs) {
     ChainOutcome outcome = pass({.cutoff = best, .any = any, .max_pairs = max_pairs});
     if (!outcome.complete) return Pass::kCut;
     if (!outcome.found) return end;
+    if (isFarBelow(outcome.traced)) {
+      best = outcome.traced * kAgain;
+      keep(std::move(outcome), outcome.traced);
+      end = Pass::kFound;
+      continue;
+    }
     best = outcome.value * (1 - kChainEqual);
     keep(std::move(outcome), outcome.value);
     end = Pass::kFound;
@@ -60,6 +68,12 @@ ChainProof::Pass ChainProof::below(double cutoff, std::uint64_t max_pairs) {
     ChainOutcome outcome = pass({.cutoff = best, .forward_cutoff = forward, .max_pairs = max_pairs});
     if (!outcome.complete) return Pass::kCut;
     if (!outcome.found) return end;
+    if (const double sum = outcome.forward + outcome.traced; isFarBelow(sum)) {
+      best = forward = sum * kAgain;
+      keep(std::move(outcome), sum);
+      end = Pass::kFound;
+      continue;
+    }
     const double rest = outcome.value;
     forward = outcome.forward * (1 - kChainEqual);
     if (outcome.forward + rest < best) {
@@ -98,6 +112,10 @@ void ChainProof::limitFor(double cutoff) {
   limit_ = std::sqrt(kFarAbove) * least;
   limited_.limitTimes(limit_);
   search_ = std::make_unique<ChainSearch>(limited_, counts_);
+}
+
+bool ChainProof::isFarBelow(double value) const {
+  return std::min(limit_, longest_) > kFarAbove * most_replicas_ * value;
 }
 
 void ChainProof::keep(ChainOutcome&& outcome, double value) {

@@ -67,6 +67,8 @@ class ChainProof {
 
   ChainOutcome pass(const ChainLimits& limits);
   void limitFor(double cutoff);
+  // Whether times that were told apart may have left too much in sums of so little.
+  bool isFarBelow(double value) const;
   void keep(ChainOutcome&& outcome, double value);
 };
 

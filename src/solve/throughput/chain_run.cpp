@@ -331,7 +331,7 @@ class ChainRun {
       }
       ChainStage stage;
       std::uint32_t from = ideal, from_state = 0;
-      double forward = 0;
+      double forward = 0, traced = 0;
       const auto look = [&](std::uint32_t i, const Way& way) {
         if (!(table_.value(i, way.state) <= value) || !contains(here, table_.key(i))) return;
         // The same choice whatever numbers the threads gave the ideals.
@@ -344,6 +344,7 @@ class ChainRun {
         const auto load = search_.stageLoad(items, search_.options_[way.option], way.state);
         if (!(load.value <= value * kRounding) || load.forward > limits_.forward_cutoff * kRounding) return;
         forward = load.forward;
+        traced = load.value;
         stage = {way.option, std::move(items)};
         from = i;
         from_state = way.state;
@@ -356,6 +357,7 @@ class ChainRun {
       if (from == ideal) return false;
       outcome.stages.push_back(std::move(stage));
       outcome.forward = std::max(outcome.forward, forward);
+      outcome.traced = std::max(outcome.traced, traced);
       ideal = from;
       state = from_state;
     }

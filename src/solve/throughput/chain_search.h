@@ -97,6 +97,7 @@ struct ChainOutcome {
   bool found = false;
   double value = 0;                // of the chain found; under max-parts its largest rest
   double forward = 0;              // max-parts: its largest forward load
+  double traced = 0;               // `value` by sums from scratch
   std::vector<ChainStage> stages;  // in pipeline order
   std::uint64_t pairs = 0;         // ideals walked through
   std::uint64_t ideals = 0;        // states reached
