@@ -208,7 +208,9 @@ TEST(OnlineEvents, DamagedFilesDoNoHarm) {
     }
     auto engine = OnlineEngine::create(problem, log->options);
     ASSERT_TRUE(engine);
-    for (const Error& error : replay(*engine, *log, "e").errors) {
+    const Replay result = replay(*engine, *log, "e");
+    EXPECT_TRUE(result.verified) << result.verified.error().text() << "\n" << text;
+    for (const Error& error : result.errors) {
       EXPECT_EQ(error.text().find("e: line "), 0u) << error.text();
       EXPECT_FALSE(error.remedy.empty()) << error.text();
       EXPECT_EQ(error.text().find('\n'), std::string::npos);

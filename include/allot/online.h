@@ -13,9 +13,9 @@
 // is on a device, or its producer runs or waits to run; after each plan every op that waits is in it, with
 // all its inputs, unless its job waits for room or a device (`verify`). So all jobs end once the devices that
 // they need are up. A re-plan moves at most `max_moves` ops that could have stayed. The same events give the
-// same decisions. An event that makes no sense is refused and changes nothing. Complexity: a re-plan looks at
-// no more than about `work` pairs of ops and devices, however many jobs wait. An op holds its resident bytes
-// on a device from the plan that puts it there until it has ended.
+// same decisions. An event that makes no sense is refused and changes nothing.
+// Complexity: a re-plan looks at no more than about `work` pairs of ops and devices, however many jobs wait.
+// An op holds its resident bytes on a device from the plan that puts it there until it has ended.
 #pragma once
 
 #include <cstdint>
