@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/thread_pool.h"
 #include "solve/completion/chain_beam.h"
@@ -77,6 +78,10 @@ SolveEnd refine(const Problem& problem, const Budget& budget, Progress& progress
     const std::size_t memory = kMemory << (2 * (stale % 4));
     std::vector<WalkResult> results(kChains);
     parallelFor(kChains, budget.threads, [&](std::size_t chain) {
+      if (budget.stopped()) {
+        results[chain].value = std::numeric_limits<double>::infinity();
+        return;
+      }
       const std::uint64_t stream = round * kChains + chain;
       if (hot) {
         ChainResult result = annealSchedule(problem, budget, start, stream);
