@@ -154,6 +154,10 @@ int oneFile(const Call& call) {
     fmt::print("{}\n", problem.error().text());
     return 2;
   }
+  if (problem->opCount() > 12 || problem->deviceCount() > 8) {
+    fmt::print("{}: more than 12 ops or 8 devices are too many to enumerate\n", call.file);
+    return 2;
+  }
   Question question;
   question.solver = call.solver;
   question.seconds = call.limit;
@@ -166,6 +170,7 @@ int oneFile(const Call& call) {
   return verdict.outcome == Outcome::kWrong ? 1 : 0;
 }
 
+// Throws where a number is none.
 bool parse(int argc, char** argv, Call& call) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string key = argv[i], value = argv[i + 1];
@@ -205,7 +210,12 @@ bool parse(int argc, char** argv, Call& call) {
 
 int main(int argc, char** argv) {
   allot::tiny::Call call;
-  if (!allot::tiny::parse(argc, argv, call)) {
+  bool understood = false;
+  try {
+    understood = allot::tiny::parse(argc, argv, call);
+  } catch (const std::exception&) {
+  }
+  if (!understood) {
     fmt::print(
         stderr,
         "usage: allot_random_check [--count N] [--seed S] [--seconds T] [--goal "
