@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 
 #include "allot/moves.h"
 #include "allot/solve.h"
@@ -23,7 +24,22 @@ namespace {
 std::atomic<bool> stop_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
-extern "C" void onStopSignal(int) {
+// A second Ctrl-C ends the program at once. One that comes with the first is the same: some programs signal a
+// process and then its group.
+constexpr double kSameSignalSeconds = 0.3;
+
+extern "C" void onStopSignal(int signal) {
+  static timespec first;
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const double passed = static_cast<double>(now.tv_sec - first.tv_sec) +
+                        1e-9 * static_cast<double>(now.tv_nsec - first.tv_nsec);
+  if (stop_flag && passed > kSameSignalSeconds) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);
+    return;
+  }
+  if (!stop_flag) first = now;
   stop_flag = true;
 }
 
@@ -213,7 +229,6 @@ Result<int> plan(const Arguments& arguments) {
 const std::atomic<bool>& catchStopSignals() {
   struct sigaction action {};
   action.sa_handler = onStopSignal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   return stop_flag;

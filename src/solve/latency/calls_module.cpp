@@ -10,7 +10,8 @@ namespace allot {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kLabelBytes = 160;  // what a label takes, with its share of everything
+constexpr std::size_t kLabelBytes = 160;      // what a label takes, with its share of everything
+constexpr std::uint64_t kPollItems = 20'000;  // looked at between two looks at the clock
 
 class ModuleRun {
  public:
@@ -71,7 +72,11 @@ class ModuleRun {
   }
 
   bool goOn() {
-    if ((++polled_ & 1023) == 0 && budget_.stopped()) return false;
+    // A label costs as much as the module has items.
+    if ((polled_ += hi_ - lo_) >= kPollItems) {
+      polled_ = 0;
+      if (budget_.stopped()) return false;
+    }
     if (limits_.most_labels > 0 && labels_.made() > limits_.most_labels) return false;
     return labels_.made() * kLabelBytes < budget_.memory_bytes;
   }
