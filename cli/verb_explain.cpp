@@ -103,6 +103,12 @@ class Printer {
           .field("limit", full.limit);
       out.field("binds", full.binds).endObject();
     }
+    out.endArray().key("copies").beginArray();
+    for (const WeightCopies& block : what_.copies) {
+      out.beginObject().field("block", block.name).field("bytes", block.bytes).key("devices").beginArray();
+      for (const DeviceId d : block.devices) out.value(device(d));
+      out.endArray().endObject();
+    }
     out.endArray().key("excluded").beginArray();
     for (const std::string& line : what_.excluded) out.value(line);
     out.endArray().key("ops").beginArray();
@@ -228,6 +234,25 @@ class Printer {
                       full.binds ? "binds: nothing more fits" : ""});
     }
     text_ += "\n" + tableText(rows) + heldText();
+    copies();
+  }
+
+  // Weights that several ops read lie wherever one of them runs.
+  void copies() {
+    if (what_.copies.empty()) return;
+    const bool kept_equal = problem_.goal() == Goal::kThroughput && problem_.hasTraining();
+    std::vector<std::vector<std::string>> rows{
+        {kept_equal ? "weights kept equal after each step" : "weights on several devices", "bytes", "where"}};
+    const std::size_t shown = verbose_ ? what_.copies.size() : std::min<std::size_t>(5, what_.copies.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      const WeightCopies& block = what_.copies[i];
+      std::string where;
+      for (const DeviceId d : block.devices) where += (where.empty() ? "" : ", ") + device(d);
+      rows.push_back({block.name, bytesText(static_cast<double>(block.bytes)), std::move(where)});
+    }
+    text_ += "\n" + tableText(rows);
+    if (shown < what_.copies.size())
+      text_ += fmt::format("  (-v shows {} more)\n", what_.copies.size() - shown);
   }
 
   // What the figures of the table above are made of.

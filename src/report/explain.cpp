@@ -26,6 +26,7 @@ class Explainer {
     out_.value = plan_.value;
     findBottleneck();
     findFullness();
+    findCopies();
     findExclusions();
     std::vector<OpId> ops = request_.ops;
     if (ops.empty()) {
@@ -97,6 +98,28 @@ class Explainer {
       fullness.binds = std::isfinite(smallest) && fullness.used + smallest > fullness.limit;
       out_.memory.push_back(fullness);
     }
+  }
+
+  void findCopies() {
+    const OpGraph& graph = problem_.graph;
+    std::vector<std::vector<DeviceId>> replicas(
+        problem_.deviceCount());  // by the device that stands for them
+    for (std::size_t d = 0; d < replicas.size(); ++d) replicas[d] = {DeviceId(d)};
+    if (problem_.goal() == Goal::kThroughput) {
+      for (const PlanStage& stage : plan_.stages) replicas[stage.devices.front().index()] = stage.devices;
+    }
+    for (std::size_t b = 0; b < graph.block_bytes.size(); ++b) {
+      WeightCopies copies{graph.block_name[b], graph.block_bytes[b], {}};
+      for (const OpId reader : graph.block_readers[b]) {
+        const auto& held = replicas[plan_.assignment[reader.index()].index()];
+        copies.devices.insert(copies.devices.end(), held.begin(), held.end());
+      }
+      std::sort(copies.devices.begin(), copies.devices.end());
+      copies.devices.erase(std::unique(copies.devices.begin(), copies.devices.end()), copies.devices.end());
+      if (copies.bytes > 0 && copies.devices.size() > 1) out_.copies.push_back(std::move(copies));
+    }
+    std::stable_sort(out_.copies.begin(), out_.copies.end(),
+                     [](const WeightCopies& a, const WeightCopies& b) { return a.bytes > b.bytes; });
   }
 
   double unitSeconds(UnitId unit, DeviceId device) const {

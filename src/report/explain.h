@@ -49,6 +49,13 @@ struct MemoryFullness {
   bool binds = false;          // no unit placed elsewhere that may run here would fit
 };
 
+// A block of weights that several devices hold.
+struct WeightCopies {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::vector<DeviceId> devices;
+};
+
 struct WhatIf {
   std::string change;
   double same_plan = 0;  // value of this plan on the changed hardware
@@ -64,6 +71,7 @@ struct Explanation {
   std::vector<PathStep> path;    // latency and completion
   std::vector<double> slack;     // by op, seconds; events model only
   std::vector<MemoryFullness> memory;
+  std::vector<WeightCopies> copies;   // the largest first
   std::vector<std::string> excluded;  // pins and forbids that keep units off faster devices
   std::vector<OpExplanation> ops;
   std::vector<WhatIf> what_ifs;

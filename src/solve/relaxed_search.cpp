@@ -146,18 +146,6 @@ bool isRule(const Solver& solver) {
          std::any_of(slowBaselineSolvers().begin(), slowBaselineSolvers().end(), named);
 }
 
-void tryEachDevice(const Problem& problem, const Budget& budget, Collector& collector) {
-  for (std::size_t d = 0; d < problem.deviceCount() && !budget.stopped(); ++d) {
-    bool all = true;
-    for (std::size_t u = 0; u < problem.unitCount(); ++u)
-      all = all && problem.allowed(UnitId(u), DeviceId(d));
-    if (!all) continue;
-    Plan plan;
-    plan.assignment.assign(problem.opCount(), DeviceId(d));
-    collector.plan(std::move(plan), "single-device");
-  }
-}
-
 }  // namespace
 
 std::optional<Problem> relaxedForEngines(const Problem& problem) {
@@ -179,7 +167,8 @@ CourseEnd searchByRelaxation(const Problem& problem, const Problem& relaxed, con
     if (result.end == SolveEnd::kExhausted) return {true, false, fmt::format("exhaustive: {}", result.proof)};
     if (only != nullptr) return {false, result.end == SolveEnd::kStopped, ""};
   }
-  if (only == nullptr) tryEachDevice(problem, budget, collector);
+  // The fastest device may hold too much where another one does not.
+  if (only == nullptr) findSolver("single")->solve(problem, budget, collector);
   const Budget first = budget.slice(kFirstShare * seconds);
   Listener listener(relaxed, first, collector, true);
   listener.bound(collector.bestBound(), "bounds");
