@@ -19,6 +19,7 @@ std::string opText(const Problem& problem, UnitId unit) {
 // What takes each device from the unit.
 std::vector<std::string> reasonsOfPlace(const Problem& problem, UnitId unit) {
   std::vector<std::string> facts{fmt::format("{}: no device is left", opText(problem, unit))};
+  double largest = 0;  // that an op needs more than some device has
   for (const OpId op : problem.unitOps(unit)) {
     const std::string& name = problem.graph.op_name[op.index()];
     for (std::size_t c = 0; c < problem.cluster.classCount() && facts.size() < 12; ++c) {
@@ -38,6 +39,7 @@ std::vector<std::string> reasonsOfPlace(const Problem& problem, UnitId unit) {
             fmt::format("op \"{}\" is forbidden on {}", name, problem.cluster.devices[device.index()].name));
     }
     for (const Problem::MemoryBar& bar : problem.memoryBars()) {
+      if (bar.op == op) largest = std::max(largest, bar.bytes);
       if (bar.op == op && facts.size() < 12) {
         facts.push_back(fmt::format("op \"{}\" needs {} while it runs, {} may hold {}", name,
                                     bytesText(bar.bytes), problem.cluster.devices[bar.device.index()].name,
@@ -45,7 +47,25 @@ std::vector<std::string> reasonsOfPlace(const Problem& problem, UnitId unit) {
       }
     }
   }
+  if (largest > 0)
+    facts.push_back(
+        fmt::format("it fits with a device that may hold {}, or with smaller inputs", bytesText(largest)));
   return facts;
+}
+
+// Of the units that no device is left for, the one that lacks most memory; `unit` where memory is not the
+// reason.
+UnitId neediest(const Problem& problem, UnitId unit) {
+  double most = 0;
+  for (const Problem::MemoryBar& bar : problem.memoryBars()) {
+    const UnitId other = problem.unit(bar.op);
+    bool any = false;
+    for (std::size_t d = 0; d < problem.deviceCount(); ++d) any = any || problem.allowed(other, DeviceId(d));
+    if (any || bar.bytes <= most) continue;
+    most = bar.bytes;
+    unit = other;
+  }
+  return unit;
 }
 
 }  // namespace
@@ -68,7 +88,7 @@ std::optional<Conflict> findConflict(const Problem& problem) {
         largest = DeviceId(d);
       }
     }
-    if (!any) return Conflict{reasonsOfPlace(problem, UnitId(u))};
+    if (!any) return Conflict{reasonsOfPlace(problem, neediest(problem, UnitId(u)))};
     if (bytes > room) {
       return Conflict{{fmt::format(
           "{} needs {} ({:.0f} bytes); {}, the largest device it may run on, may hold {}: {} are missing",
