@@ -79,7 +79,15 @@ MoveCurve::MoveCurve(const Problem& problem, std::span<const DeviceId> base, std
 void MoveCurve::offer(Plan decisions) {
   const std::uint32_t moves = countMoves(base_, decisions.assignment);
   if (moves > limits_.back()) return;
-  const Evaluation evaluated = evaluate(problem_, std::move(decisions));
+  Plan in_order;  // another order may hold less
+  if (problem_.liveMemory()) in_order.assignment = decisions.assignment;
+  Evaluation evaluated = evaluate(problem_, std::move(decisions));
+  if (!evaluated.valid() && problem_.liveMemory()) {
+    in_order.start.resize(problem_.opCount());
+    for (std::size_t i = 0; i < problem_.opCount(); ++i)
+      in_order.start[problem_.graph.referenceOrder()[i].index()] = static_cast<double>(i);
+    evaluated = evaluate(problem_, std::move(in_order));
+  }
   if (!evaluated.valid()) return;
   for (std::size_t point = 0; point < limits_.size(); ++point) {
     if (limits_[point] < moves) continue;

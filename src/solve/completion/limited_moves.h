@@ -56,7 +56,8 @@ void takeMovesBack(const Problem& problem, const Plan& plan, std::span<const Dev
 void addMoves(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most, MoveCurve& curve,
               const Budget& budget);
 
-// Looks at every placement within the limit; false where they are too many, or time ran out.
+// Looks at every placement within the limit, under live memory in one or two orders each; false where that
+// proves nothing: live memory, too many placements, or no time left.
 bool tryAllMoves(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most, MoveCurve& curve,
                  const Budget& budget);
 

@@ -175,11 +175,21 @@ void takeMovesBack(const Problem& problem, const Plan& plan, std::span<const Dev
 
 bool tryAllMoves(const Problem& problem, std::span<const DeviceId> base, std::uint32_t most, MoveCurve& curve,
                  const Budget& budget) {
-  if (problem.opCount() > kMostOps || problem.modes.memory != MemoryModel::kStatic) return false;
+  if (problem.opCount() > kMostOps) return false;
   Placements placements(problem, base, most);
   std::size_t count = 0;
   if (!placements.forEach([&](const std::vector<DeviceId>&) { return ++count <= kMostPlacements; }))
     return false;
+  if (problem.liveMemory()) {
+    // Which schedule of a placement holds least is another question: nothing is proven.
+    placements.forEach([&](const std::vector<DeviceId>& assignment) {
+      Plan plan;
+      plan.assignment = assignment;
+      curve.offer(std::move(plan));
+      return !budget.stopped();
+    });
+    return false;
+  }
   return placements.forEach([&](const std::vector<DeviceId>& assignment) {
     std::vector<double> used(problem.deviceCount(), 0);
     for (std::size_t i = 0; i < assignment.size(); ++i)
