@@ -15,6 +15,7 @@ namespace {
 // Shares of the time: the relaxed problem at first, the rules alone, each round with a margin.
 constexpr double kFirstShare = 0.4, kRulesShare = 0.1, kRoundShare = 0.15;
 constexpr int kRounds = 10;
+constexpr double kLeastRound = 8;  // times what the end of a search takes
 // A margin is fine enough within this share of the device.
 constexpr double kFine = 0.01;
 // Margins grow by a little more than was missing, for another plan will not miss the same.
@@ -55,7 +56,9 @@ class MarginSearch {
         too_little_(margin_) {}
 
   void run(Plan last) {
-    for (int round = 0; round < kRounds && !truth_.done() && !budget_.stopped(); ++round) {
+    for (int round = 0; round < kRounds && !truth_.done(); ++round) {
+      // A round values its plan twice before it begins, and each plan that it finds twice again.
+      if (budget_.stopped() || budget_.remainingSeconds() < kLeastRound * truth_.secondsToFinish()) return;
       if (!chooseMargins(last)) return;
       const Problem tighter = withMargins();
       if (findConflict(tighter)) {
@@ -174,12 +177,14 @@ CourseEnd searchByRelaxation(const Problem& problem, const Problem& relaxed, con
   listener.bound(collector.bestBound(), "bounds");
   if (collector.bestPlan() != nullptr) listener.plan(*collector.bestPlan(), collector.bestPlan()->solver);
   end = runCourse(relaxed, only, kFirstShare * seconds, first, listener);
+  const bool ended_early = end.proven || listener.done();
   if (end.proven) {
     if (listener.bestPlan() == nullptr) return end;
     collector.bound(listener.bestValue(), listener.bestPlan()->solver);
     end.proven = false;
   }
-  if (only == nullptr && !collector.done()) {
+  // What proves the relaxed problem may do so before all rules have had their turn.
+  if (only == nullptr && ended_early && !collector.done()) {
     const Budget part = budget.slice(kRulesShare * seconds);
     for (const Solver& rule : baselineSolvers()) {
       if (part.stopped() || collector.done()) break;

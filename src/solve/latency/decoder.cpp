@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace allot {
 namespace {
@@ -330,10 +331,14 @@ void Decoder::accept(const Sequence& sequence) {
     before = std::max(before, block_largest_[block]);
     checkpoints_[2 * (block + 1) + copy_[block + 1]].largest = before;
   }
+  ++accepted_;
   for (std::uint32_t position = changed_from_; position < changed_until_; ++position) {
     const std::uint32_t op = sequence.order[position];
-    for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i)
-      findLastUse(sequence, inputs_[i].producer);
+    for (std::uint32_t i = input_begin_[op]; i < input_begin_[op + 1]; ++i) {
+      // Once for each op, however many of its readers are among those that changed.
+      const std::uint32_t producer = inputs_[i].producer;
+      if (std::exchange(last_use_found_[producer], accepted_) != accepted_) findLastUse(sequence, producer);
+    }
   }
 }
 

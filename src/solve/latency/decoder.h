@@ -126,13 +126,15 @@ class Decoder {
     std::vector<Port> port;
     double largest = 0;  // of the ends before it
   };
-  std::vector<Checkpoint> checkpoints_;      // [2 * index + copy]
-  std::vector<std::uint8_t> copy_;           // by index: which copy is accepted
-  std::vector<double> behind_;               // by index: largest end of the positions from there on
-  std::vector<std::uint32_t> last_use_;      // by op: last position that reads it
-  Csr<std::uint32_t> readers_;               // by op
-  std::vector<std::uint32_t> reader_input_;  // by item of readers_: the input that reads
-  std::vector<double> rest_;                 // by op: the longest way behind its end
+  std::vector<Checkpoint> checkpoints_;        // [2 * index + copy]
+  std::vector<std::uint8_t> copy_;             // by index: which copy is accepted
+  std::vector<double> behind_;                 // by index: largest end of the positions from there on
+  std::vector<std::uint32_t> last_use_;        // by op: last position that reads it
+  std::vector<std::uint64_t> last_use_found_;  // by op: the change that it was found after
+  std::uint64_t accepted_ = 0;                 // changes so far
+  Csr<std::uint32_t> readers_;                 // by op
+  std::vector<std::uint32_t> reader_input_;    // by item of readers_: the input that reads
+  std::vector<double> rest_;                   // by op: the longest way behind its end
   std::vector<double> gate_;     // [block * devices + device]: the same behind the device's next start
   std::uint32_t rest_from_ = 0;  // blocks from here on have both; there is one block more than positions
   std::uint32_t stop_ = 0;       // changes are decoded up to here

@@ -47,6 +47,7 @@ Decoder::Decoder(const ScheduleModel& model, std::uint32_t first, std::uint32_t 
       free_(devices_),
       port_(2 * devices_),
       last_use_(last - first),
+      last_use_found_(last - first),
       saved_end_(last - first) {
   const std::size_t n = last - first;
   const auto onGrid = [grid](double time) {
