@@ -267,6 +267,14 @@ TEST(OnlineRecovery, HostileHistoriesLoseNothing) {
   EXPECT_GT(all.holds, 2 * count);
 }
 
+// One of a million histories in which a plan that placed nothing looked better than one that placed a job.
+TEST(OnlineRecovery, NoPlanHoldsAJobThatAnotherHasRoomFor) {
+  constexpr std::uint64_t kSeed = 599'835;
+  const Problem problem = hostileProblem(kSeed);
+  const History history = liveThrough(problem, hostileOptions(kSeed), hostileEvents(problem, kSeed), kSeed);
+  EXPECT_EQ(history.wrong, "");
+}
+
 // The verifier of logs finds what is wrong with a log.
 TEST(OnlineRecovery, TheVerifierRefusesDamagedLogs) {
   std::size_t found[8] = {}, made[8] = {};

@@ -134,7 +134,8 @@ FuturePlan Planner::plan(const std::vector<std::uint32_t>& last_order, double& k
   kept_value = best.value;
   const auto consider = [&](const std::vector<std::uint32_t>& order, Rule rule) {
     FuturePlan next = limited(order, rule);
-    if (!better(next.value, best.value)) return false;
+    // No job waits that another plan has room for: what a held job will be worth is a guess.
+    if (next.held.size() > best.held.size() || !better(next.value, best.value)) return false;
     best = std::move(next);
     return true;
   };
