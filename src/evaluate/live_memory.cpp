@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace allot {
 namespace {
@@ -42,10 +43,24 @@ void holdInputs(const Problem& problem, const Plan& plan, Hold&& hold) {
 // Resident bytes by device, each block of weights once, and `more` besides.
 std::vector<double> bytesByDevice(const Problem& problem, std::span<const DeviceId> assignment,
                                   std::span<const std::int64_t> more) {
-  std::vector<std::vector<OpId>> ops(problem.deviceCount());
-  for (std::size_t i = 0; i < problem.opCount(); ++i) ops[assignment[i].index()].emplace_back(i);
+  const OpGraph& graph = problem.graph;
+  std::vector<std::int64_t> held(more.begin(), more.end()), weights(held.size(), 0);
+  for (std::size_t i = 0; i < problem.opCount(); ++i) {
+    held[assignment[i].index()] += graph.op_memory_bytes[i] + graph.op_activation_bytes[i];
+    weights[assignment[i].index()] += graph.op_weight_bytes[i];
+  }
+  std::vector<std::size_t> counted(held.size(), SIZE_MAX);  // the last block that was
+  for (std::size_t b = 0; b < graph.block_bytes.size(); ++b) {
+    for (const OpId reader : graph.block_readers[b]) {
+      const std::size_t d = assignment[reader.index()].index();
+      if (std::exchange(counted[d], b) != b) weights[d] += graph.block_bytes[b];
+    }
+  }
   std::vector<double> bytes;
-  for (std::size_t d = 0; d < ops.size(); ++d) bytes.push_back(problem.residentBytes(ops[d], more[d]));
+  for (std::size_t d = 0; d < held.size(); ++d) {
+    bytes.push_back(static_cast<double>(held[d]) +
+                    static_cast<double>(weights[d]) * problem.modes.optimizer_factor);
+  }
   return bytes;
 }
 

@@ -62,7 +62,8 @@ double Problem::residentBytes(std::span<const OpId> ops, std::int64_t more) cons
 
 bool Problem::relaxedIsExact() const {
   const bool more_than_static = goal() == Goal::kThroughput && liveMemory();
-  return resident_adds_up_ && graph.input_bytes.empty() && !more_than_static;
+  // Static memory knows no tensors, those that models are given among them.
+  return resident_adds_up_ && (graph.input_bytes.empty() || !liveMemory()) && !more_than_static;
 }
 
 Problem Problem::relaxed() const {

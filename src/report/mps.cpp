@@ -295,6 +295,10 @@ Result<std::string> writeMps(const Problem& problem, const Plan& plan) {
     return badInput("--to mps", "only latency plans of the events model with static memory have this program",
                     "use --goal latency --model events --memory static");
   }
+  if (!problem.residentBytesAddUp()) {
+    return badInput("--to mps", "rows of memory cannot say that ops share blocks of weights",
+                    "give each op the weights as its own bytes");
+  }
   return LatencyProgram(problem, plan.value).write();
 }
 

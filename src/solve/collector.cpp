@@ -77,7 +77,7 @@ Plan Collector::take(bool proven, std::string proof) {
     none.curve = std::move(curve_);
     none.costs = problem_.costs;
     none.status = proven ? Status::kInfeasible : Status::kNoPlan;
-    none.proof = std::move(proof);
+    if (proven) none.proof = std::move(proof);
     return none;
   }
   if (proven) {

@@ -25,6 +25,10 @@ class Collector : public Progress {
 
   // Set when a plan that the evaluator calls valid failed the checker.
   const std::string& internalError() const { return internal_error_; }
+  // Of a search on its behalf.
+  void reportError(const std::string& error) {
+    if (internal_error_.empty()) internal_error_ = error;
+  }
   // The best plan with bound, status, curve; `proven` = every plan was looked at. Its value under noise is
   // left out where the time is up.
   Plan take(bool proven, std::string proof);

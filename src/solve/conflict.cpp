@@ -58,10 +58,11 @@ std::vector<std::string> reasonsOfPlace(const Problem& problem, UnitId unit) {
 UnitId neediest(const Problem& problem, UnitId unit) {
   double most = 0;
   for (const Problem::MemoryBar& bar : problem.memoryBars()) {
+    if (bar.bytes <= most) continue;
     const UnitId other = problem.unit(bar.op);
     bool any = false;
-    for (std::size_t d = 0; d < problem.deviceCount(); ++d) any = any || problem.allowed(other, DeviceId(d));
-    if (any || bar.bytes <= most) continue;
+    for (std::size_t d = 0; d < problem.deviceCount() && !any; ++d) any = problem.allowed(other, DeviceId(d));
+    if (any) continue;
     most = bar.bytes;
     unit = other;
   }

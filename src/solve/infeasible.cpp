@@ -100,9 +100,7 @@ Conflict smallestConflict(const Problem& problem, const Budget& budget) {
     relax(fmt::format("at most {} calls of an accelerator", problem.modes.calls),
           [](Problem& p) { p.modes.calls = static_cast<std::uint32_t>(p.opCount()); });
   }
-  relax("the memory of the devices", [](Problem& p) {
-    for (Device& device : p.cluster.devices) device.memory_bytes.reset();
-  });
+  relax("the memory of the devices", [](Problem& p) { p.dropMemoryLimits(); });
   const auto& ops = problem.graph.op_name;
   const auto& devices = problem.cluster.devices;
   for (const auto& [op, device] : needed.pin) {

@@ -8,6 +8,7 @@
 #include "allot/evaluate.h"
 #include "solve/baselines/baselines.h"
 #include "solve/exhaustive/exhaustive.h"
+#include "solve/local_search/local_search.h"
 
 namespace allot {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 constexpr double kFirstShare = 0.4, kRulesShare = 0.1, kRoundShare = 0.15;
 constexpr int kRounds = 10;
 constexpr double kLeastRound = 8;  // times what the end of a search takes
+constexpr std::uint32_t kAnnealTurns = 8;
 // A margin is fine enough within this share of the device.
 constexpr double kFine = 0.01;
 // Margins grow by a little more than was missing, for another plan will not miss the same.
@@ -55,10 +57,15 @@ class MarginSearch {
         margin_(problem.deviceCount(), 0),
         too_little_(margin_) {}
 
+  bool interrupted() const { return interrupted_; }
+
   void run(Plan last) {
     for (int round = 0; round < kRounds && !truth_.done(); ++round) {
       // A round values its plan twice before it begins, and each plan that it finds twice again.
-      if (budget_.stopped() || budget_.remainingSeconds() < kLeastRound * truth_.secondsToFinish()) return;
+      if (budget_.stopped() || budget_.remainingSeconds() < kLeastRound * truth_.secondsToFinish()) {
+        interrupted_ = true;
+        return;
+      }
       if (!chooseMargins(last)) return;
       const Problem tighter = withMargins();
       if (findConflict(tighter)) {
@@ -67,7 +74,8 @@ class MarginSearch {
       }
       const Budget part = budget_.slice(seconds_);
       Listener found(tighter, part, truth_, false);
-      runCourse(tighter, only_, seconds_, part, found);
+      interrupted_ = runCourse(tighter, only_, seconds_, part, found).interrupted || interrupted_;
+      truth_.reportError(found.internalError());
       last = found.bestPlan() == nullptr ? Plan{} : *found.bestPlan();
     }
   }
@@ -79,6 +87,7 @@ class MarginSearch {
   double seconds_;
   const Budget& budget_;
   Collector& truth_;
+  bool interrupted_ = false;
   std::vector<double> margin_;      // bytes by device
   std::vector<double> too_little_;  // the largest margins under which a plan held too much
   std::vector<double> enough_;      // the least under which none did that is of use; empty = not known
@@ -143,6 +152,54 @@ class MarginSearch {
   }
 };
 
+// Lets a search begin at a plan that need not be valid.
+class FromPlan : public Progress {
+ public:
+  FromPlan(const Plan& start, Collector& truth) : start_(start), truth_(truth) {}
+
+  bool plan(Plan decisions, std::string_view solver) override {
+    return truth_.plan(std::move(decisions), solver);
+  }
+  void bound(double, std::string_view) override {}
+  double bestValue() const override { return truth_.bestValue(); }
+  double bestBound() const override { return truth_.bestBound(); }
+  const Plan* bestPlan() const override { return &start_; }
+  bool done() const override { return truth_.done(); }
+
+ private:
+  const Plan& start_;
+  Collector& truth_;
+};
+
+// Annealing knows the true memory: from the best plan, and from the one that would be best if it fitted, in
+// turn.
+bool anneal(const Problem& problem, const Plan* relaxed_best, const Budget& budget, Collector& truth) {
+  bool interrupted = false;
+  for (std::uint32_t turn = 0; turn < kAnnealTurns && !truth.done(); ++turn) {
+    const Plan* start = turn % 2 == 0 || relaxed_best == nullptr ? truth.bestPlan() : relaxed_best;
+    if (start == nullptr) continue;
+    if (budget.remainingSeconds() < kLeastRound * truth.secondsToFinish()) return true;
+    Budget part = budget.slice(budget.remainingSeconds() / (kAnnealTurns - turn));
+    part.seed += turn;
+    const Plan from = *start;
+    FromPlan progress(from, truth);
+    interrupted = solveLocalSearch(problem, part, progress).end == SolveEnd::kStopped || interrupted;
+  }
+  return interrupted;
+}
+
+// The rules alone, each from nothing.
+bool runRules(std::span<const Solver> rules, const Problem& relaxed, const Budget& budget, Collector& truth) {
+  for (const Solver& rule : rules) {
+    if (truth.done()) break;
+    if (budget.stopped()) return true;
+    if (!rule.accepts(relaxed)) continue;
+    Listener alone(relaxed, budget, truth, true);
+    if (rule.solve(relaxed, budget, alone).end == SolveEnd::kStopped) return true;
+  }
+  return false;
+}
+
 bool isRule(const Solver& solver) {
   const auto named = [&](const Solver& rule) { return rule.name == solver.name; };
   return std::any_of(baselineSolvers().begin(), baselineSolvers().end(), named) ||
@@ -152,9 +209,11 @@ bool isRule(const Solver& solver) {
 }  // namespace
 
 std::optional<Problem> relaxedForEngines(const Problem& problem) {
-  if (problem.relaxedIsExact() && !problem.liveMemory()) return std::nullopt;
+  // Engines know no blocks, though those that one unit reads add up.
+  const bool plain = problem.relaxedIsExact() && problem.graph.block_bytes.empty();
+  if (plain && !problem.liveMemory()) return std::nullopt;
   Problem relaxed = problem.relaxed();
-  if (problem.relaxedIsExact() && relaxed.memoryBars().empty()) return std::nullopt;
+  if (plain && relaxed.memoryBars().empty()) return std::nullopt;
   return relaxed;
 }
 
@@ -182,28 +241,32 @@ CourseEnd searchByRelaxation(const Problem& problem, const Problem& relaxed, con
     if (listener.bestPlan() == nullptr) return end;
     collector.bound(listener.bestValue(), listener.bestPlan()->solver);
     end.proven = false;
+    if (!collector.done()) end.proof.clear();
   }
+  bool interrupted = end.interrupted;
   // What proves the relaxed problem may do so before all rules have had their turn.
   if (only == nullptr && ended_early && !collector.done()) {
     const Budget part = budget.slice(kRulesShare * seconds);
-    for (const Solver& rule : baselineSolvers()) {
-      if (part.stopped() || collector.done()) break;
-      if (!rule.accepts(relaxed)) continue;
-      Listener alone(relaxed, part, collector, true);
-      rule.solve(relaxed, part, alone);
-    }
+    interrupted = runRules(baselineSolvers(), relaxed, part, collector) || interrupted;
+    interrupted = runRules(slowBaselineSolvers(), relaxed, part, collector) || interrupted;
   }
+  const Plan* best = listener.bestPlan();
   if (only == nullptr || !isRule(*only)) {
-    MarginSearch(problem, relaxed, only, seconds, budget, collector)
-        .run(listener.bestPlan() == nullptr ? Plan{} : *listener.bestPlan());
+    MarginSearch margins(problem, relaxed, only, seconds, budget, collector);
+    margins.run(best == nullptr ? Plan{} : *best);
+    interrupted = interrupted || margins.interrupted();
   }
-  if (only == nullptr && end.interrupted && !collector.done() && !budget.stopped() &&
-      budget.work_limit == 0) {
+  if (only == nullptr && !collector.done())
+    interrupted = anneal(problem, best, budget, collector) || interrupted;
+  if (end.interrupted && !collector.done() && !budget.stopped() && budget.work_limit == 0) {
     const CourseEnd again = runCourse(relaxed, only, budget.remainingSeconds(), budget, listener);
-    if (again.proven) collector.bound(listener.bestValue(), "relaxed");
-    end.proof = again.proof;
+    if (again.proven && listener.bestPlan() == nullptr) return again;
+    if (again.proven) collector.bound(listener.bestValue(), listener.bestPlan()->solver);
+    interrupted = again.interrupted;
+    if (collector.done()) end.proof = again.proof;
   }
-  end.interrupted = budget.stopped();
+  collector.reportError(listener.internalError());
+  end.interrupted = interrupted;
   return end;
 }
 

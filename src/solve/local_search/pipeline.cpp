@@ -13,6 +13,7 @@
 #include "allot/evaluate.h"
 #include "evaluate/forward_graph.h"
 #include "evaluate/load_state.h"
+#include "evaluate/stage_memory.h"
 #include "solve/local_search/local_search.h"
 #include "solve/module_order.h"
 
@@ -26,7 +27,9 @@ constexpr std::uint64_t kRefresh = 20'000;  // accepted moves between two fresh 
 class PipelineChain {
  public:
   PipelineChain(const Problem& problem, const Plan& start)
-      : problem_(problem), state_(std::in_place, problem, start.assignment) {
+      : problem_(problem),
+        adds_up_(problem.relaxedIsExact()),
+        state_(std::in_place, problem, start.assignment) {
     chain_ = problem.modes.contiguity != Contiguity::kNone;
     if (chain_) {
       const ModuleOrder order = moduleOrder(problem);
@@ -81,6 +84,7 @@ class PipelineChain {
 
  private:
   const Problem& problem_;
+  bool adds_up_;  // memory is a sum over ops
   std::optional<LoadState> state_;
   bool chain_ = false;
   std::vector<std::vector<UnitId>> items_;
@@ -199,21 +203,50 @@ class PipelineChain {
 
   // Halving ran out of digits: number the devices anew.
   void spreadRanks() {
-    std::vector<std::size_t> order(rank_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return rank_[a] < rank_[b]; });
+    const std::vector<std::size_t> order = byRank();
     for (std::size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<double>(i);
   }
 
   double overflow() const {
+    if (!adds_up_) return trueOverflow();
     double share = 0;
-    for (std::size_t d = 0; d < problem_.deviceCount(); ++d) {
-      const double limit = problem_.memoryLimit(DeviceId(d));
-      const double over = state_->resident(DeviceId(d)) - limit;
-      if (over > 0) share += over / (limit + 1);
-    }
+    for (std::size_t d = 0; d < problem_.deviceCount(); ++d)
+      share += overflowOf(DeviceId(d), state_->resident(DeviceId(d)));
     return share;
+  }
+
+  double overflowOf(DeviceId device, double bytes) const {
+    const double limit = problem_.memoryLimit(device);
+    return bytes > limit ? (bytes - limit) / (limit + 1) : 0;
+  }
+
+  // Where memory is no sum over ops: valued afresh, in O(ops + tensors).
+  double trueOverflow() const {
+    std::vector<PlanStage> by_device(problem_.deviceCount());
+    for (std::size_t u = 0; u < problem_.unitCount(); ++u) {
+      PlanStage& stage = by_device[state_->device(UnitId(u)).index()];
+      const auto ops = problem_.unitOps(UnitId(u));
+      stage.ops.insert(stage.ops.end(), ops.begin(), ops.end());
+    }
+    std::vector<PlanStage> stages;
+    for (const std::size_t d : byRank()) {
+      if (by_device[d].ops.empty()) continue;
+      by_device[d].devices = {DeviceId(d)};
+      stages.push_back(std::move(by_device[d]));
+    }
+    const std::vector<double> bytes = stageMemory(problem_, stages);
+    double share = 0;
+    for (std::size_t s = 0; s < stages.size(); ++s) share += overflowOf(stages[s].devices[0], bytes[s]);
+    return share;
+  }
+
+  std::vector<std::size_t> byRank() const {
+    std::vector<std::size_t> order(problem_.deviceCount());
+    std::iota(order.begin(), order.end(), 0);
+    if (chain_)
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return rank_[a] < rank_[b]; });
+    return order;
   }
 
   // The objective, or infinity while memory is exceeded.

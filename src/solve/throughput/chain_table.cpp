@@ -4,6 +4,7 @@
 
 #include "allot/evaluate.h"
 #include "allot/table.h"
+#include "solve/relaxed_search.h"
 #include "solve/throughput/chain_proof.h"
 
 namespace allot {
@@ -39,7 +40,8 @@ Result<CompositionTable> compositionTable(const Problem& problem, const RunOptio
                  "use --goal throughput --contiguity chain --transfers via-host"});
   }
   const Budget budget(run, stop_flag);
-  PipelineModel model(problem, PipelineModel::Items::kBlocks);
+  const std::optional<Problem> relaxed = relaxedForEngines(problem);
+  PipelineModel model(relaxed ? *relaxed : problem, PipelineModel::Items::kBlocks);
   model.joinFreeItems(true);
   CompositionTable table;
   table.kinds = kindNames(model);
