@@ -206,7 +206,13 @@ Result<int> plan(const Arguments& arguments) {
   if (good && !arguments.output.empty()) ALLOT_CHECK(writeFile(arguments.output, document));
   std::optional<CompositionTable> table;
   if (arguments.table) {
-    ALLOT_TRY(table, compositionTable(problem, run, &stop_flag));
+    auto made = compositionTable(problem, run, &stop_flag);
+    if (!made && made.error().code == ErrorCode::kUsage) return fail(std::move(made).error());
+    // The plan stands without it.
+    if (made)
+      table = std::move(*made);
+    else
+      printWarnings(arguments, displayName(arguments.inputs.front()), {"--table: " + made.error().message});
   }
   if (arguments.json && !(good && arguments.output == "-")) {
     ALLOT_CHECK(print(table ? withMember(std::move(document), "table", compositionJson(*table)) : document));

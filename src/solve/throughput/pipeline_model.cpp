@@ -15,12 +15,44 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The least time of a tensor that leaves (or reaches) any device of the pool, over all other devices.
-double leastPairSeconds(const Problem& problem, TensorId tensor, const Pool& pool, bool sends) {
+// Of these links, those that are the fastest for some size.
+std::vector<Link> fastest(std::vector<Link> links) {
+  std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
+    return std::pair{a.latency_seconds, -a.bandwidth_bytes_per_second} <
+           std::pair{b.latency_seconds, -b.bandwidth_bytes_per_second};
+  });
+  std::vector<Link> kept;
+  for (const Link& link : links) {
+    if (kept.empty() || link.bandwidth_bytes_per_second > kept.back().bandwidth_bytes_per_second)
+      kept.push_back(link);
+  }
+  return kept;
+}
+
+// The fastest links that leave (or reach) any device of a pool.
+std::vector<Link> fastestLinks(const Problem& problem, const Pool& pool, bool sends) {
+  std::vector<Link> links;
+  for (const DeviceId here : pool.devices) {
+    for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
+      const Link* link = sends ? problem.pairLink(here, DeviceId(d)) : problem.pairLink(DeviceId(d), here);
+      if (DeviceId(d) != here && link != nullptr) links.push_back(*link);
+    }
+  }
+  return fastest(std::move(links));
+}
+
+// The least time of a tensor that leaves (or reaches) any device of the pool, over all other devices; `links`
+// are the fastest of them.
+double leastPairSeconds(const Problem& problem, TensorId tensor, const Pool& pool, bool sends,
+                        std::span<const Link> links) {
   const double single = problem.tensor_seconds[tensor.index()];
-  if (problem.tensor_matrix[tensor.index()] < 0 && !std::isnan(single))
-    return problem.deviceCount() > 1 ? single : 0;
   double least = kInfinity;
+  if (problem.tensor_matrix[tensor.index()] < 0) {
+    if (!std::isnan(single)) return problem.deviceCount() > 1 ? single : 0;
+    for (const Link& link : links)
+      least = std::min(least, link.seconds(problem.graph.tensor_bytes[tensor.index()]));
+    return least == kInfinity || least < problem.clockStep() ? 0 : least;
+  }
   for (const DeviceId here : pool.devices) {
     for (std::size_t d = 0; d < problem.deviceCount(); ++d) {
       if (DeviceId(d) == here) continue;
@@ -173,6 +205,11 @@ void PipelineModel::fillNets() {
     std::vector<double> cost;  // send by pool, receive by pool
   };
   std::vector<Net> nets;
+  std::vector<std::vector<Link>> sending, receiving;  // by pool: the fastest
+  for (std::size_t pool = 0; pool < k && !exact; ++pool) {
+    sending.push_back(fastestLinks(p, pools[pool], true));
+    receiving.push_back(fastestLinks(p, pools[pool], false));
+  }
   // One device alone needs no links, so costs may not be known.
   const std::size_t tensors = p.deviceCount() > 1 ? p.firstOrderTensor() : 0;
   for (std::size_t t = 0; t < tensors; ++t) {
@@ -193,8 +230,8 @@ void PipelineModel::fillNets() {
         net.cost[pool] = p.toHostSeconds(tensor, device);
         net.cost[k + pool] = p.fromHostSeconds(tensor, device);
       } else {
-        net.cost[pool] = leastPairSeconds(p, tensor, pools[pool], true);
-        net.cost[k + pool] = leastPairSeconds(p, tensor, pools[pool], false);
+        net.cost[pool] = leastPairSeconds(p, tensor, pools[pool], true, sending[pool]);
+        net.cost[k + pool] = leastPairSeconds(p, tensor, pools[pool], false, receiving[pool]);
       }
     }
     if (std::all_of(net.cost.begin(), net.cost.end(), [](double c) { return c == 0; })) continue;
