@@ -273,6 +273,17 @@ TEST_F(DtypeCli, FilesRememberIt) {
   run("import bert.onnx -o wide.json -q", 0);
   has(run(fmt::format("plan wide.json{} --dtype fp32", kPair), 0).out, "(19.5 TFLOPS), rtx3090 (35.58)");
   has(run(fmt::format("plan wide.json{} --dtype int8", kPair), 2).err, "sizes in a graph file are those of");
+  // Eight bits are a width like others.
+  for (const std::string own : {"int8", "fp8"}) {
+    const std::string other = own == "int8" ? "fp8" : "int8";
+    run(fmt::format("import bert.onnx --dtype {} -o narrow.json -q", own), 0);
+    for (const char* wide : {"fp32", "tf32", "fp16", "bf16"})
+      has(run(fmt::format("plan narrow.json{} --dtype {}", kPair, wide), 2).err,
+          fmt::format("sizes in a graph file are those of {}, not of {}", own, wide));
+    const double direct =
+        valueOf(run(fmt::format("plan bert.onnx{} --dtype {} --json", kPair, other), 0).out);
+    EXPECT_EQ(valueOf(run(fmt::format("plan narrow.json{} --dtype {} --json", kPair, other), 0).out), direct);
+  }
   run("import bert.onnx --dtype fp32 -o strict.json -q", 0);
   has(run(fmt::format("plan strict.json{}", kPair), 0).out, "--dtype fp32");
   // A problem keeps it with its times.

@@ -120,23 +120,33 @@ auto open(std::string_view text, const std::string& file, const ReadOptions& opt
   return visit(format, &root);
 }
 
-// Sizes of a graph file are bytes without types: what was read in one width cannot be had in another.
-Result<void> requireWidth(const OpGraph& graph, DataType asked) {
-  const auto bits = [](DataType type) {
-    if (type == DataType::kFloat16 || type == DataType::kBFloat16) return 16;
-    return type == DataType::kFloat8 || type == DataType::kInt8 ? 8 : 32;
+int bitsOf(DataType type) {
+  if (type == DataType::kFloat16 || type == DataType::kBFloat16) return 16;
+  return type == DataType::kFloat8 || type == DataType::kInt8 ? 8 : 32;
+}
+
+// Sizes of a graph file are bytes without types: what was read in one width cannot be had in another. A file
+// that says its arithmetic is believed; in others whole numbers are those of the model, whatever is asked.
+Result<void> requireWidth(const GraphFile& file, DataType asked) {
+  const auto wrong = [&](std::string_view sizes) {
+    return fail(
+        {ErrorCode::kUsage, "", "--dtype",
+         fmt::format("the sizes in a graph file are those of {}, not of {}", sizes, name(asked)),
+         fmt::format("import the model itself again: allot import MODEL.onnx --dtype {}", name(asked))});
   };
+  if (file.dtype) {
+    if (bitsOf(*file.dtype) != bitsOf(asked)) return wrong(name(*file.dtype));
+    return {};
+  }
+  const OpGraph& graph = file.graph;
   for (std::size_t i = 0; i < graph.opCount(); ++i) {
     const DataType own = graph.op_data_type[i];
     const bool floats = own == DataType::kFloat32 || own == DataType::kTf32 || own == DataType::kFloat16 ||
                         own == DataType::kBFloat16 || own == DataType::kUnknown;
-    if (!floats || bits(own) == bits(asked)) continue;
-    return fail(
-        {ErrorCode::kUsage, "", "--dtype",
-         fmt::format("the sizes in a graph file are those of {} (op \"{}\"), not of {}",
-                     own == DataType::kUnknown ? name(DataType::kFloat32) : name(own), graph.op_name[i],
-                     name(asked)),
-         fmt::format("import the model itself again: allot import MODEL.onnx --dtype {}", name(asked))});
+    if (!floats || bitsOf(own) == bitsOf(asked)) continue;
+    return wrong(fmt::format("{} (op \"{}\")",
+                             own == DataType::kUnknown ? name(DataType::kFloat32) : name(own),
+                             graph.op_name[i]));
   }
   return {};
 }
@@ -144,9 +154,10 @@ Result<void> requireWidth(const OpGraph& graph, DataType asked) {
 Result<GraphFile> readGraphFile(const JsonNode& root, std::optional<DataType> asked, Warnings& warnings) {
   ALLOT_TRY(GraphFile file, readOwnGraph(root, warnings));
   if (!asked || file.dtype == asked) return file;
-  ALLOT_CHECK(requireWidth(file.graph, *asked));
+  ALLOT_CHECK(requireWidth(file, *asked));
   for (DataType& type : file.graph.op_data_type) {
-    if (type == DataType::kFloat16 || type == DataType::kBFloat16) type = *asked;
+    const bool half = type == DataType::kFloat16 || type == DataType::kBFloat16;
+    if (half || (file.dtype && type == *file.dtype && bitsOf(type) == 8)) type = *asked;
   }
   file.dtype = asked;
   return file;
