@@ -60,10 +60,17 @@ class InputReader {
     ALLOT_TRY(const MappedFile input, MappedFile::open(path));
     ReadOptions options = options_.read;
     const Cluster* cluster = options_.cluster ? &*options_.cluster : nullptr;
-    if (!options.dtype && planned_for_ && isModel(input.text(), file)) options.dtype = planned_for_;
+    bool of_plan = !options.dtype && planned_for_ && isModel(input.text(), file);
+    if (of_plan) options.dtype = planned_for_;
     for (;;) {
       Warnings warnings;
       auto problem = readProblem(input.text(), file, options, cluster, warnings);
+      if (!problem && of_plan && problem.error().code == ErrorCode::kUsage &&
+          problem.error().where == "--dtype") {
+        options.dtype.reset();  // which nobody asked for
+        of_plan = false;
+        continue;
+      }
       if (!problem && problem.error().code == ErrorCode::kUsage &&
           dropOption(problem.error().where, options, cluster)) {
         refusals_.push_back(std::move(problem).error());

@@ -151,16 +151,16 @@ Result<void> requireWidth(const GraphFile& file, DataType asked) {
   return {};
 }
 
-Result<GraphFile> readGraphFile(const JsonNode& root, std::optional<DataType> asked, Warnings& warnings) {
-  ALLOT_TRY(GraphFile file, readOwnGraph(root, warnings));
-  if (!asked || file.dtype == asked) return file;
+// Makes `file`, which says its own arithmetic, one for `asked`.
+Result<void> retypeGraph(GraphFile& file, std::optional<DataType> asked) {
+  if (!asked || file.dtype == asked) return {};
   ALLOT_CHECK(requireWidth(file, *asked));
   for (DataType& type : file.graph.op_data_type) {
     const bool half = type == DataType::kFloat16 || type == DataType::kBFloat16;
     if (half || (file.dtype && type == *file.dtype && bitsOf(type) == 8)) type = *asked;
   }
   file.dtype = asked;
-  return file;
+  return {};
 }
 
 Result<Problem> readProblemFile(const JsonNode& root, std::optional<DataType> asked, Warnings& warnings) {
@@ -173,11 +173,12 @@ Result<Problem> readProblemFile(const JsonNode& root, std::optional<DataType> as
                "leave it out, or give the model itself with --cluster"});
 }
 
+// A graph file keeps the arithmetic that it says.
 Result<GraphFile> readGraphOf(Format format, const JsonNode* root, std::string_view text,
                               const std::string& file, const ReadOptions& options, Warnings& warnings) {
   switch (format) {
     case Format::kGraph:
-      return readGraphFile(*root, options.dtype, warnings);
+      return readOwnGraph(*root, warnings);
     case Format::kPipeDreamJson:
       return readPipeDreamJson(*root, options, warnings);
     case Format::kPipeDreamText:
@@ -261,7 +262,9 @@ Result<GraphFile> readGraph(std::string_view text, const std::string& file, cons
   return named(open(text, file, options,
                     [&](Format format, const JsonNode* root) -> Result<GraphFile> {
                       ALLOT_CHECK(requireHeeded(format, options, false));
-                      return readGraphOf(format, root, text, file, options, warnings);
+                      ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, file, options, warnings));
+                      if (format == Format::kGraph) ALLOT_CHECK(retypeGraph(graph, options.dtype));
+                      return graph;
                     }),
                file);
 }
@@ -296,8 +299,11 @@ Result<Problem> readProblem(std::string_view text, const std::string& file, cons
     if (cluster == nullptr)
       return badInput("", fmt::format("a {} file has no devices", name(format)), "add --cluster FILE");
     ALLOT_TRY(GraphFile graph, readGraphOf(format, root, text, file, options, warnings));
+    // Asking for what the file says by itself asks for nothing.
+    const bool changed = options.dtype && (format != Format::kGraph || graph.dtype != options.dtype);
+    if (format == Format::kGraph) ALLOT_CHECK(retypeGraph(graph, options.dtype));
     ALLOT_TRY(const CostReport costs, priceGraph(graph, *cluster, options.measured));
-    if (options.dtype && costs.estimated == 0) {
+    if (changed && costs.estimated == 0) {
       return fail({ErrorCode::kUsage, "", "--dtype",
                    fmt::format("all times are {}: there is nothing to estimate for {}",
                                costs.measured > 0 ? "measured" : "given", name(*options.dtype)),
