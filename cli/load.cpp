@@ -34,6 +34,8 @@ Result<void> addDim(const std::string& text, std::map<std::string, std::int64_t>
   return {};
 }
 
+constexpr std::string_view kDimOf = "--dim ";  // and the name that a model does not have
+
 // Takes an option of reading away by its name; false where it is none, or was not given.
 bool dropOption(std::string_view name, ReadOptions& options, const Cluster*& cluster) {
   const auto dropped = [](auto& value) {
@@ -42,6 +44,7 @@ bool dropOption(std::string_view name, ReadOptions& options, const Cluster*& clu
   if (name == "--cluster") return dropped(cluster);
   if (name == "--times") return dropped(options.measured);
   if (name == "--dim") return dropped(options.dims);
+  if (name.starts_with(kDimOf)) return options.dims.erase(std::string(name.substr(kDimOf.size()))) > 0;
   if (name == "--time-unit") return dropped(options.time_unit);
   if (name == "--merge-edges") return dropped(options.merge_edges);
   if (name != "--pack" || !options.pack) return false;
@@ -49,7 +52,8 @@ bool dropOption(std::string_view name, ReadOptions& options, const Cluster*& clu
   return true;
 }
 
-// Of several inputs one at least must have a use for an option; the others are read without it.
+// Of several inputs one at least must have a use for an option, or for a dimension; the others are read
+// without it.
 class InputReader {
  public:
   InputReader(const Arguments& arguments, const InputOptions& options, std::optional<DataType> planned_for)
@@ -71,8 +75,7 @@ class InputReader {
         of_plan = false;
         continue;
       }
-      if (!problem && problem.error().code == ErrorCode::kUsage &&
-          dropOption(problem.error().where, options, cluster)) {
+      if (!problem && isRefusal(problem.error()) && dropOption(problem.error().where, options, cluster)) {
         refusals_.push_back(std::move(problem).error());
         continue;
       }
@@ -83,7 +86,10 @@ class InputReader {
 
   Result<void> requireUses(std::size_t inputs) const {
     for (const Error& refusal : refusals_) {
-      const auto same = [&](const Error& other) { return other.where == refusal.where; };
+      const bool dim = refusal.where.starts_with(kDimOf);
+      const auto same = [&](const Error& other) {
+        return other.where == refusal.where || (dim && other.where == "--dim");
+      };
       if (static_cast<std::size_t>(std::count_if(refusals_.begin(), refusals_.end(), same)) == inputs)
         return fail(refusal);
     }
@@ -95,6 +101,10 @@ class InputReader {
   const InputOptions& options_;
   std::optional<DataType> planned_for_;
   std::vector<Error> refusals_;
+
+  static bool isRefusal(const Error& error) {
+    return error.code == ErrorCode::kUsage || error.where.starts_with(kDimOf);
+  }
 
   // Whether its times are estimated.
   bool isModel(std::string_view text, const std::string& file) const {

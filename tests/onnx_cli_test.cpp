@@ -91,6 +91,35 @@ TEST_F(OnnxCli, MeasuredTimesGoFirst) {
   EXPECT_TRUE(has(answer.out, "5.0")) << answer.out;
 }
 
+TEST_F(OnnxCli, EveryModelTakesTheDimensionsThatItHas) {
+  GraphParts parts{.nodes = {node("Relu", {"x"}, {"y"})},
+                   .inputs = {valueInfo("x", kFloat, {std::string("batch"), std::string("sequence")})},
+                   .outputs = {valueInfo("y", kFloat, {std::string("batch"), std::string("sequence")})}};
+  save("text.onnx", model(graph(parts)));
+  save("timed.json", R"({"schema": "allot.graph/1", "ops": [{"name": "x", "time": 1}], "tensors": []})");
+  const auto plan = [&](const std::string& inputs, const std::string& dims, int code) {
+    const CommandAnswer answer = runCommand(fmt::format(
+        "plan {} {} --cluster 1xT4,1xP100 --goal completion --gap 100% -q -o plan.json", inputs, dims));
+    EXPECT_EQ(answer.code, code) << inputs << " " << dims << ": " << answer.err;
+    return answer.err;
+  };
+  for (const char* both :
+       {"model.onnx text.onnx", "text.onnx model.onnx", "model.onnx timed.json text.onnx"}) {
+    plan(both, "--dim batch=8 --dim sequence=16", 0);
+    EXPECT_EQ(
+        runCommand(
+            fmt::format("check {} plan.json --cluster 1xT4,1xP100 --dim batch=8 --dim sequence=16", both))
+            .code,
+        0);
+    EXPECT_TRUE(
+        has(plan(both, "--dim batch=8 --dim sequence=16 --dim seqence=4", 3), "no dimension \"seqence\""));
+    EXPECT_TRUE(has(plan(both, "--dim batch=8", 3), "add --dim sequence=128"));
+  }
+  EXPECT_TRUE(has(plan("model.onnx", "--dim batch=8 --dim sequence=16", 3), "no dimension \"sequence\""));
+  EXPECT_TRUE(has(plan("model.onnx timed.json", "--dim batch=8 --dim sequence=16", 3), "use one of batch"));
+  plan("timed.json timed.json", "--dim batch=8", 2);
+}
+
 TEST_F(OnnxCli, WrongInputIsOneLineWithARemedy) {
   struct Case {
     const char *call, *part;

@@ -242,7 +242,7 @@ class Binder {
       for (std::size_t i = 0; i < order_.size() && i < kShown; ++i)
         names += fmt::format("{}{}", i == 0 ? "" : ", ", order_[i]);
       if (order_.size() > kShown) names += ", ...";
-      return badInput("--dim", fmt::format("the model has no dimension \"{}\"", name),
+      return badInput(fmt::format("--dim {}", name), fmt::format("the model has no dimension \"{}\"", name),
                       order_.empty() ? "leave it out: all its dimensions are known"
                                      : fmt::format("use one of {}", names));
     }
