@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "command_support.h"
 #include "onnx_support.h"
 
@@ -39,6 +41,15 @@ TEST(Provenance, SeveralKindsAreMixed) {
   EXPECT_EQ(joined({"by hand", "given"}), "mixed (by hand; given)");
   for (const std::string text : {"mixed (", "mixed ()", "estimated (", "(", ")", "7", "7 ", "mixed (a; b"})
     EXPECT_EQ(joined({text}), text) << "free text stays as it is";
+}
+
+TEST(Provenance, AnyNumberOfItemsIsJoinedAtOnce) {
+  std::string items;
+  for (int i = 0; i < 150'000; ++i) items += fmt::format("{}source{}", i == 0 ? "" : "; ", i);
+  const std::string line = fmt::format("mixed ({})", items);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(joined({line, line}), line);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 std::string denseModel(const std::string& name) {
@@ -155,6 +166,14 @@ TEST_F(ProvenanceCli, FilesKeepIt) {
   ASSERT_EQ(runCommand("import a.onnx -q -o graph.json").code, 0);
   expectEverywhere("graph.json", "--cluster rig.json", "latency", costs);
   expectEverywhere("problem.json problem.json", "", "completion", costs);
+}
+
+TEST_F(ProvenanceCli, WhatAFileSaysIsOneLine) {
+  save("rude.json",
+       R"({"schema": "allot.problem/1", "costs": "by\n\u001b[31mhand\u007f\u0000", "goal": "latency",
+    "classes": [{"name": "g", "kind": "accelerator"}], "devices": [{"name": "g0", "class": "g"}],
+    "ops": [{"name": "a", "time": [1]}], "tensors": []})");
+  expectEverywhere("rude.json", "", "latency", "by  [31mhand  ");
 }
 
 TEST_F(ProvenanceCli, ChainsAndReplays) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace allot {
@@ -54,15 +56,14 @@ Item itemOf(std::string_view text) {
 // Each thing once, counts added up.
 std::string joined(const std::vector<std::string_view>& texts) {
   std::vector<Item> items;
+  std::map<std::pair<std::string_view, bool>, std::size_t> places;  // files may list what they like
   for (const std::string_view text : texts) {
     const Item item = itemOf(text);
-    const auto known = std::find_if(items.begin(), items.end(), [&](const Item& other) {
-      return other.what == item.what && (other.count == 0) == (item.count == 0);
-    });
-    if (known == items.end())
+    const auto [known, fresh] = places.try_emplace({item.what, item.count == 0}, items.size());
+    if (fresh)
       items.push_back(item);
     else
-      known->count += item.count;
+      items[known->second].count += item.count;
   }
   std::string text;
   for (const Item& item : items) {
@@ -82,6 +83,13 @@ std::string_view kindOf(std::string_view part) {
 }
 
 }  // namespace
+
+std::string provenanceLine(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return text;
+}
 
 std::string joinProvenance(std::span<const std::string> lines) {
   std::vector<std::string_view> parts;

@@ -7,6 +7,9 @@
 
 namespace allot {
 
+// What a file says of its times as one line that a terminal can show: control characters become blanks.
+std::string provenanceLine(std::string text);
+
 // The line for times of several origins, each itself such a line: one kind with the sources of all, or mixed.
 // Counts of the same thing ("3 times measured (a.csv)") add up.
 std::string joinProvenance(std::span<const std::string> lines);

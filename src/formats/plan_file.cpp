@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "cost/provenance.h"
 #include "formats/foreign.h"
 #include "formats/op_parts.h"
 #include "formats/own.h"
@@ -129,7 +130,8 @@ class PlanReader {
     }
     if (root.has("costs")) {
       ALLOT_TRY(const JsonNode node, root.at("costs"));
-      ALLOT_TRY(plan_.costs, node.label());
+      ALLOT_TRY(std::string costs, node.label());
+      plan_.costs = provenanceLine(std::move(costs));
     }
     return root.has("curve") ? readCurve(root) : Result<void>{};
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "cost/provenance.h"
 #include "formats/cluster_parts.h"
 #include "formats/op_parts.h"
 #include "formats/own.h"
@@ -253,7 +254,8 @@ Result<Problem> readOwnProblem(const JsonNode& root, Warnings& warnings) {
   problem.modes = options.modes;
   if (root.has("costs")) {
     ALLOT_TRY(const JsonNode node, root.at("costs"));
-    ALLOT_TRY(problem.costs, node.label());
+    ALLOT_TRY(std::string costs, node.label());
+    problem.costs = provenanceLine(std::move(costs));
   }
   root.warnUnknown({"schema", "name", "classes", "devices", "models", "ops", "tensors", "order_hint", "links",
                     "constraints", "goal", "options", "costs"},
