@@ -38,7 +38,7 @@ TEST(WeightBlocks, AreHeldOnceByADevice) {
   EXPECT_EQ(p.graph.op_weight_bytes, (std::vector<std::int64_t>{0, 12, 11}));
   const std::vector<OpId> both{OpId(0), OpId(2)};
   EXPECT_EQ(p.residentBytes(both), 3011);
-  EXPECT_EQ(p.residentBytesAlone(OpId(2)), 3011);
+  EXPECT_EQ(p.residentBytes(std::array{OpId(2)}), 3011);
 }
 
 TEST(WeightBlocks, OwnBytesBesideABlockFindANameThatIsFree) {

@@ -102,8 +102,6 @@ class Problem {
   // Bytes these ops hold on one device for as long as they are placed, each block once, and `more` besides.
   // Whole numbers are added up first, so that every sum of the same parts is the same.
   double residentBytes(std::span<const OpId> ops, std::int64_t more = 0) const;
-  // The same of one op, blocks whole: sums of these are never too small.
-  double residentBytesAlone(OpId op) const { return residentBytes(std::span(&op, 1)); }
   // Whether sums of residentBytes(op) are exact for every set of whole units.
   bool residentBytesAddUp() const { return resident_adds_up_; }
   bool liveMemory() const { return modes.memory == MemoryModel::kLive; }
