@@ -1,5 +1,6 @@
 // allot plan: from a problem to a checked plan.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -159,11 +160,21 @@ std::string movesText(const Plan& start, const Plan& plan, const std::vector<Mov
   return fmt::format("{} ops moved\n", countMoves(start.assignment, plan.assignment)) + tableText(rows);
 }
 
+// Whether reading may wait for somebody who writes: standard input, a pipe, a terminal.
+bool mayWait(const Arguments& arguments) {
+  std::vector<std::string> paths = arguments.inputs;
+  for (const std::string& path : {arguments.cluster, arguments.config, arguments.start, arguments.times})
+    paths.push_back(path);
+  return std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+    struct stat info {};
+    return path == "-" || (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
+  });
+}
+
 Result<int> plan(const Arguments& arguments) {
   ALLOT_CHECK(checkWritable(arguments.output));
-  // A large file takes its time; at a terminal, where it waits for input, Ctrl-C should end it at once.
-  const auto& inputs = arguments.inputs;
-  if (std::find(inputs.begin(), inputs.end(), "-") == inputs.end()) catchStopSignals();
+  // A large file takes its time; what waits for input should end at once by Ctrl-C.
+  if (!mayWait(arguments)) catchStopSignals();
   ALLOT_TRY(Task task, loadTask(arguments));
   const Problem& problem = task.problem;
   RunOptions run = task.options.run;

@@ -1,6 +1,7 @@
 // How a call ends: exit codes of searches, and outputs that cannot be written.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "command_support.h"
 
@@ -74,6 +75,20 @@ TEST_F(ExitCodes, TheUserMayStopASearch) {
     EXPECT_NE(saved("out").find("(stopped by the user)"), std::string::npos) << saved("out");
   }
   EXPECT_EQ(interrupted("compare hard.json --solvers single,local-search,portfolio", "INT").code, 5);
+}
+
+// Nothing is found yet that could be printed, and the writer may never say anything.
+TEST_F(ExitCodes, ASilentPipeIsLeftByTheSignal) {
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const char* call : {"plan pipe", "plan easy.json --config pipe", "plan easy.json --start pipe"}) {
+    for (const char* signal : {"INT", "TERM"}) {
+      // Killed where it has not ended some seconds later. A shell ignores SIGINT for what runs behind it.
+      const std::string wait = fmt::format("timeout -s {} -k 5 1 ", signal);
+      const CommandAnswer answer =
+          runCommand("version > /dev/null; exec 3<>pipe; " + wait + ALLOT_COMMAND " " + call + "; echo $?");
+      EXPECT_EQ(answer.out, "124\n") << call << " " << signal << answer.err;
+    }
+  }
 }
 
 // What a proven plan lacks is nothing, whether some solver met its share of the time or not.
