@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "allot/solve.h"
+#include "command_support.h"
 #include "support/brute_force.h"
 #include "support/random_problem.h"
 
@@ -64,7 +65,24 @@ TEST(Mps, RefusesWhatTheProgramDoesNotSay) {
   const Problem problem = randomProblem(1, Goal::kThroughput, {4, 3});
   const auto mps = writeMps(problem, Plan());
   ASSERT_FALSE(mps);
-  EXPECT_NE(mps.error().remedy.find("--goal latency"), std::string::npos);
+  EXPECT_NE(mps.error().remedy.find("plan again with --goal latency"), std::string::npos);
+}
+
+class MpsCli : public CommandTest {};
+
+TEST_F(MpsCli, TheRemedyForLiveMemoryWorks) {
+  save("live.json", R"({"schema": "allot.problem/1", "goal": "latency", "options": {"memory": "live"},
+    "classes": [{"name": "g", "kind": "accelerator"}], "devices": [{"name": "g0", "class": "g", "memory": 64}],
+    "ops": [{"name": "a", "time": [1]}, {"name": "b", "time": [2]}],
+    "tensors": [{"from": "a", "to": ["b"], "bytes": 8, "time": 1}]})");
+  ASSERT_EQ(runCommand("plan live.json -q -o plan.json").code, 0);
+  const CommandAnswer refused = runCommand("export live.json plan.json --to mps");
+  EXPECT_EQ(refused.code, 3) << refused.err;
+  EXPECT_NE(refused.err.find("; plan again with --memory static\n"), std::string::npos) << refused.err;
+  ASSERT_EQ(runCommand("plan live.json -q -o plan.json --memory static").code, 0);
+  const CommandAnswer answer = runCommand("export live.json plan.json --to mps");
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_NE(answer.out.find("ENDATA"), std::string::npos) << answer.out;
 }
 
 }  // namespace

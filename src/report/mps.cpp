@@ -290,10 +290,12 @@ class LatencyProgram {
 }  // namespace
 
 Result<std::string> writeMps(const Problem& problem, const Plan& plan) {
-  if (problem.goal() != Goal::kLatency || problem.modes.model != LatencyModel::kEvents ||
-      problem.modes.memory != MemoryModel::kStatic) {
+  const bool events = problem.goal() == Goal::kLatency && problem.modes.model == LatencyModel::kEvents;
+  if (!events || problem.modes.memory != MemoryModel::kStatic) {
+    // The program starts from the value of the plan, which other modes here would not change.
     return badInput("--to mps", "only latency plans of the events model with static memory have this program",
-                    "use --goal latency --model events --memory static");
+                    events ? "plan again with --memory static"
+                           : "plan again with --goal latency --model events --memory static");
   }
   if (!problem.residentBytesAddUp()) {
     return badInput("--to mps", "rows of memory cannot say that ops share blocks of weights",
