@@ -193,7 +193,8 @@ TEST(OnnxReader, UnknownDimensionsOfTheCommandAreErrors) {
   Warnings warnings;
   const auto failed = readGraph(model(net), "file", options, warnings);
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().text(), "file: --dim sequence: the model has no dimension \"sequence\"; use one of batch");
+  EXPECT_EQ(failed.error().text(),
+            "file: --dim sequence: the model has no dimension \"sequence\"; use one of batch");
   options.dims = {{"batch", -2}};
   EXPECT_FALSE(readGraph(model(net), "file", options, warnings));
   options.dims = {{"batch", 2}};

@@ -20,7 +20,7 @@ struct GraphFile {
   std::vector<double> op_seconds;  // reference time of each op, NaN where absent
   // Times by class name, where the file gives them so: [op] -> list of (class name, seconds).
   std::vector<std::vector<std::pair<std::string, double>>> op_class_seconds;
-  std::optional<Goal> goal;     // what such files are usually planned for
+  std::optional<Goal> goal;                   // what such files are usually planned for
   MemoryModel memory = MemoryModel::kStatic;  // what counts where no option says so
   std::string costs = "given";                // provenance of the times
   // The arithmetic that was asked for; sizes follow it. Absent = the model's own types.

@@ -17,10 +17,7 @@ constexpr double kSweeps = 3e8;  // ops and edges visited by one chain
 class ScheduleChain {
  public:
   ScheduleChain(const Problem& problem, const Plan& start)
-      : problem_(problem),
-        sweep_(problem),
-        live_(problem.liveMemory()),
-        state_(problem, start.assignment) {
+      : problem_(problem), sweep_(problem), live_(problem.liveMemory()), state_(problem, start.assignment) {
     const Plan timed = start.start.size() == problem.opCount() ? start : evaluate(problem, start).plan;
     state_.setOrder(orderOfStarts(problem, timed));
   }
