@@ -244,19 +244,21 @@ CourseEnd searchByRelaxation(const Problem& problem, const Problem& relaxed, con
     if (!collector.done()) end.proof.clear();
   }
   bool interrupted = end.interrupted;
+  const Plan* best = listener.bestPlan();
+  // Where the best plan of the relaxed problem is one here, memory decides nothing: its search goes on.
+  const bool binds = best == nullptr || collector.bestValue() > best->value * (1 + kOptimalGap);
   // What proves the relaxed problem may do so before all rules have had their turn.
   if (only == nullptr && ended_early && !collector.done()) {
     const Budget part = budget.slice(kRulesShare * seconds);
     interrupted = runRules(baselineSolvers(), relaxed, part, collector) || interrupted;
     interrupted = runRules(slowBaselineSolvers(), relaxed, part, collector) || interrupted;
   }
-  const Plan* best = listener.bestPlan();
-  if (only == nullptr || !isRule(*only)) {
+  if (binds && (only == nullptr || !isRule(*only))) {
     MarginSearch margins(problem, relaxed, only, seconds, budget, collector);
     margins.run(best == nullptr ? Plan{} : *best);
     interrupted = interrupted || margins.interrupted();
   }
-  if (only == nullptr && !collector.done())
+  if (binds && only == nullptr && !collector.done())
     interrupted = anneal(problem, best, budget, collector) || interrupted;
   if (end.interrupted && !collector.done() && !budget.stopped() && budget.work_limit == 0) {
     const CourseEnd again = runCourse(relaxed, only, budget.remainingSeconds(), budget, listener);
