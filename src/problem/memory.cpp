@@ -6,6 +6,24 @@
 #include "allot/problem.h"
 
 namespace allot {
+namespace {
+
+// Calls `visit(block, readers)` with one reader of each unit that reads the block, where there are any.
+template <class Visit>
+void forEachBlock(const Problem& problem, Visit&& visit) {
+  const Csr<OpId>& readers = problem.graph.block_readers;
+  std::vector<std::uint32_t> seen_by(problem.unitCount(), UINT32_MAX);
+  std::vector<OpId> first_of_unit;
+  for (std::uint32_t b = 0; b < readers.rows(); ++b) {
+    first_of_unit.clear();
+    for (const OpId reader : readers[b]) {
+      if (std::exchange(seen_by[problem.unit(reader).index()], b) != b) first_of_unit.push_back(reader);
+    }
+    if (!first_of_unit.empty()) visit(b, first_of_unit);
+  }
+}
+
+}  // namespace
 
 double Problem::memoryLimit(DeviceId device) const {
   const auto& memory = cluster.devices[device.index()].memory_bytes;
@@ -30,19 +48,12 @@ void Problem::findLeastResident() {
         static_cast<double>(graph.op_memory_bytes[i] + graph.op_activation_bytes[i]) + std::floor(weights);
     resident_adds_up_ = resident_adds_up_ && weights == std::floor(weights);
   }
-  std::vector<std::uint32_t> seen_by(unitCount(), UINT32_MAX);
-  std::vector<OpId> first_of_unit;
-  for (std::uint32_t b = 0; b < graph.block_bytes.size(); ++b) {
-    first_of_unit.clear();
-    for (const OpId reader : graph.block_readers[b]) {
-      if (std::exchange(seen_by[unit(reader).index()], b) != b) first_of_unit.push_back(reader);
-    }
-    if (first_of_unit.empty()) continue;
+  forEachBlock(*this, [&](std::uint32_t b, const std::vector<OpId>& first_of_unit) {
     const double bytes = static_cast<double>(graph.block_bytes[b]) * factor;
     const double share = std::floor(bytes / static_cast<double>(first_of_unit.size()));
     for (const OpId reader : first_of_unit) least_resident_[reader.index()] += share;
     resident_adds_up_ = resident_adds_up_ && first_of_unit.size() == 1 && share == bytes;
-  }
+  });
 }
 
 double Problem::residentBytes(std::span<const OpId> ops, std::int64_t more) const {
@@ -69,19 +80,13 @@ bool Problem::relaxedIsExact() const {
 Problem Problem::relaxed() const {
   Problem plain = *this;
   if (liveMemory()) plain.findMemoryBars();
-  std::vector<OpId> first_of_unit;
-  std::vector<std::uint32_t> seen_by(unitCount(), UINT32_MAX);
-  for (std::uint32_t b = 0; b < graph.block_bytes.size(); ++b) {
-    first_of_unit.clear();
-    for (const OpId reader : graph.block_readers[b]) {
-      if (std::exchange(seen_by[unit(reader).index()], b) != b) first_of_unit.push_back(reader);
-    }
+  forEachBlock(*this, [&](std::uint32_t b, const std::vector<OpId>& first_of_unit) {
     // What replicas exchange adds up the same way.
     for (const OpId reader : first_of_unit) {
       plain.graph.op_weight_bytes[reader.index()] +=
           graph.block_bytes[b] / static_cast<std::int64_t>(first_of_unit.size());
     }
-  }
+  });
   plain.graph.dropBlocksAndInputs();
   for (std::size_t i = 0; i < opCount(); ++i) {
     plain.graph.op_memory_bytes[i] = static_cast<std::int64_t>(least_resident_[i]);
